@@ -61,11 +61,11 @@ class Calibration:
     """its fingerprint"""
     values: Mapping[str, float]
     cpus: str = ""
-    """Machine.cpus_in_words, which the library compares; empty where the file does not say"""
+    """Machine.cpus_in_words, which the library compares; empty if the file does not say"""
     spreads: Mapping[str, float] = field(default_factory=dict)
     """what the middle half of the runs of a constant differ by, over its value"""
     warning: str = ""
-    """what else ran while it was measured; empty where the machine was quiet"""
+    """what else ran while it was measured; empty if the machine was quiet"""
 
 
 def file_text(calibration: Calibration, words: str) -> str:

@@ -41,7 +41,7 @@ def place(controller: str, root: Path = Path("/")) -> Place | None:
 
 
 def quota_cores(root: Path = Path("/")) -> float | None:
-    """The tightest CPU quota in cores on the way up; None where there is none."""
+    """The tightest CPU quota in cores on the way up; None if there is none."""
     here = place("cpu", root)
     quotas = [_quota(folder, here.version) for folder in here.upwards()] if here else []
     return min((quota for quota in quotas if quota is not None), default=None)

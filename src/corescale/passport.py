@@ -85,7 +85,7 @@ def parse(content: str | bytes, where: str) -> Passport:
 
 
 def of_machine(fingerprint: str) -> Passport:
-    """The passport of this machine; raises UsageError where there is none."""
+    """The passport of this machine; raises UsageError if there is none."""
     path = file()
     try:
         found = parse(path.read_bytes(), str(path))

@@ -64,7 +64,7 @@ class Event:
     ended: float
     length: float
     frames: tuple[int, ...] = ()
-    """where, innermost first; empty where that is not known"""
+    """where, innermost first; empty if that is not known"""
 
 
 @dataclass(frozen=True, slots=True)

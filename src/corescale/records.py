@@ -82,7 +82,7 @@ class Configuration:
         return dict(self.levels)[factor]
 
     def get(self, factor: str) -> Level | None:
-        """The level of `factor`, or None where the experiment has no such factor."""
+        """The level of `factor`, or None if the experiment has no such factor."""
         return dict(self.levels).get(factor)
 
     @property
@@ -113,7 +113,7 @@ class Process:
     node: str = ""
     affinity: tuple[int, ...] = ()
     preload: tuple[str, ...] | None = None
-    """Libraries of the configuration found inside; None where nothing had to be proved."""
+    """Libraries of the configuration found inside; None if nothing had to be proved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,11 +140,11 @@ class Noise:
     """seconds that the program's threads waited for a core (schedstat): a lower bound where `sampled`"""
     on_cpu: float | None = None
     """seconds that the same threads ran in the same samples, so that waiting / (waiting + running) is their share; None
-    where the kernel does not report it, and in earlier versions"""
+    if the kernel does not report it, and in earlier versions"""
     sampled: bool = False
     """whether some thread was not seen at its end: both times then miss the same part"""
     foreign: float | None = None
-    """seconds that other programs and the kernel ran on the CPUs that the launch might use, an estimate; None where its
+    """seconds that other programs and the kernel ran on the CPUs that the launch might use, an estimate; None if its
     own time or that of one of these CPUs is not known, and in earlier versions"""
     cpus: int | None = None
     """how many CPUs these are; None in earlier versions"""
@@ -215,7 +215,7 @@ class Record:
     sources: tuple[str, ...] = ()
     """probes that were active; records taken with different ones are never mixed"""
     reads: tuple[str, ...] | None = None
-    """known variables that its programs read; None where nothing recorded env reads"""
+    """known variables that its programs read; None if nothing recorded env reads"""
     leftovers: int = 0
     """processes that outlived the main one and were killed"""
     looks: Annotated[tuple[PositiveInt, ...], AfterValidator(_growing)] = ()
@@ -236,7 +236,7 @@ class Record:
         return self.phase in ("measure", "confirm")
 
     def response(self, name: str) -> float:
-        """The declared response of this launch, NaN where it failed or does not report it.
+        """The declared response of this launch, NaN if it failed or does not report it.
 
         `cpu` is CPU time, `memory` the peak in bytes; a lower bound of them is no report. `region:NAME` is the largest
         total of any thread of any rank: the time that the others wait for.

@@ -78,7 +78,7 @@ def format_cpu_list(cpus: Iterable[int]) -> str:
 
 
 def read(path: Path) -> str:
-    """The file's text without surrounding white space; empty where it cannot be read."""
+    """The file's text without surrounding white space; empty if it cannot be read."""
     try:
         return path.read_text(errors="replace").strip()
     except OSError:
@@ -152,7 +152,7 @@ def _caches(folder: Path) -> Iterator[_Cache]:
 
 
 def _siblings(folder: Path, *names: str) -> tuple[int, ...]:
-    """The first of these lists that this kernel has; empty where it has none."""
+    """The first of these lists that this kernel has; empty if it has none."""
     return next((cpus for name in names if (cpus := cpu_list(read(folder / "topology" / name)))), ())
 
 

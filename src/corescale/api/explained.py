@@ -78,7 +78,7 @@ class Explained:
         return static.plotted(self._charts, chart, ax)
 
     def report(self, path: str | PathLike[str]) -> Path:
-        """Write the page into a file, and return its path; raises UsageError where it cannot be written."""
+        """Write the page into a file, and return its path; raises UsageError if it cannot be written."""
         from corescale.show import html  # noqa: PLC0415
 
         files.write(fspath(path), html.explained(self.shown))
@@ -106,7 +106,7 @@ def kept(folder: Path) -> list[Path]:
 
 
 def keep(shown: Mapping[str, Any], folder: Path) -> Path:
-    """Writes the result behind the earlier ones; raises CorescaleError where that cannot be."""
+    """Writes the result behind the earlier ones; raises CorescaleError if that cannot be."""
     files.make_folder(folder)
     path = folder / f"{int(kept(folder)[-1].stem) + 1 if kept(folder) else 1}.json"
     files.write(str(path), json.dumps(shown, indent=2))

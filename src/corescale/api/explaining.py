@@ -107,7 +107,7 @@ def explained(seen: Profiled, chosen: Configuration, serial: Ledger | None) -> E
 def launched(
     experiment: Experiment, chosen: Configuration, machine: Machine, note: Note, *, one_cpu: bool = False
 ) -> Profiled:
-    """One launch with the profiler; raises ProgramError where it cannot be started."""
+    """One launch with the profiler; raises ProgramError if it cannot be started."""
     launch = grid.launch(experiment, chosen, machine)
     stdin = Path(experiment.input) if experiment.input else None
     launcher = launchers.create("", experiment, machine)

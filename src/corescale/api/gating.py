@@ -23,7 +23,7 @@ AUTO = "auto"
 def gated(
     declare: Declare, request: CompareRequest, words: Sequence[str], machine: Machine
 ) -> tuple[Declare, Gates, str]:
-    """What is measured, by which gates, and a sentence on what that takes; empty where the gate was typed.
+    """What is measured, by which gates, and a sentence on what that takes; empty if the gate was typed.
 
     `auto=3%` asks for a difference; `auto` for the smallest that as many blocks show as a comparison makes at most.
     Raises UsageError without a passport, and where this machine cannot show the difference.

@@ -20,7 +20,7 @@ from corescale.show.result import Result
 
 
 def loaded(path: Path) -> store.Run:
-    """The run of a folder or an archive; raises StoreError where it has nothing to show yet."""
+    """The run of a folder or an archive; raises StoreError if it has nothing to show yet."""
     run = store.load(path)
     if not any(record.timed for record in run.records):
         remedy = "the command that began it continues it"

@@ -19,19 +19,19 @@ INTERRUPTED = "interrupted"
 KEPT = f"{INTERRUPTED}; what was measured is kept"
 
 HALF = 700
-"""characters of each half of the longest line of complaint"""
+"""characters of each half of an error that is shortened"""
 
 _began: list[float] = []
 _measured: list[bool] = []
 
 
 def began() -> float | None:
-    """When this process did, by the monotonic clock, of which a budget is counted; None within another program."""
+    """When this process began, by the monotonic clock; budgets count from then. None within another program."""
     return _began[0] if _began else None
 
 
 def measured() -> None:
-    """A run was made, and is kept: said from now on if the command is interrupted."""
+    """From now on, an interruption says that what was measured is kept."""
     _measured.append(True)
 
 
@@ -72,18 +72,18 @@ def _run(words: list[str]) -> int:
         if not error.format_message():  # a group of verbs alone: its help was printed
             return ExitCode.USAGE
         fail(usage_errors.line(error, words), ExitCode.USAGE)
-    if code == ExitCode.INTERRUPTED:  # so typer ends for each KeyboardInterrupt
+    if code == ExitCode.INTERRUPTED:  # typer's code for a KeyboardInterrupt
         raise interruptions.last()
     return int(code or 0)
 
 
 def _interrupted() -> str:
-    """What is said behind and before a run, and of what keeps none; within one see InterruptedRunError."""
+    """The message of an interruption before or after a run; InterruptedRunError has the one within a run."""
     return KEPT if _measured else INTERRUPTED
 
 
 def _defect(error: Exception) -> str:
-    """What happened and where, for a report: exit 1 would be taken for a regression."""
+    """What happened and where, for a report. Python's own exit code 1 would mean a regression."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     what = f"{type(error).__name__}: {error}".rstrip(": ")
     where = f"{Path(last.filename).name}:{last.lineno}"
@@ -91,7 +91,7 @@ def _defect(error: Exception) -> str:
 
 
 def _short(line: str) -> str:
-    """The line without the middle of one that fills the screen, as an argument may: reason and remedy are kept."""
+    """The line, without its middle if a long argument makes it fill the screen. Reason and remedy are kept."""
     return line if len(line) <= 2 * HALF else f"{line[:HALF]} ... {line[-HALF:]}"
 
 

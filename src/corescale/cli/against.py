@@ -26,7 +26,7 @@ CAVEAT = "was measured earlier: what the machine did differently since then coun
 def against(request: CompareRequest, words: list[str], machine: Machine) -> None:
     """The k-th block now is paired with the k-th block then; as many blocks as there were then, where -r says no other.
 
-    Raises UsageError where the run was of another machine or of several commands, none of which is this one.
+    Raises UsageError if the run was of another machine or of several commands, none of which is this one.
     """
     if any(text.partition("=")[0] == "auto" for text in request.gate):
         raise UsageError("auto is for commands that are both measured now", where="--gate", remedy="write --gate 5%")

@@ -21,7 +21,7 @@ VERBS = {
     "predict": "What more cores would give: corescale predict corescale-runs/scan-1234/1 --cores 64",
     "calibrate": "Measure this machine for 5 s, and write the file from which parallel_for chooses blocks.",
 }
-"""Help of each verb: NAME is the function, or of `study` the app, in cli/NAME.py."""
+"""The help of each verb. cli/NAME.py has a function NAME, or for `study` an app."""
 
 
 class Verb(typer.core.TyperCommand):
@@ -59,10 +59,7 @@ def _without_value(get_help_option: Any, context: Any) -> Any:
 
 
 def _strict(make_parser: Any, context: Any) -> Any:
-    """The parser of a verb; raises UsageError for what would be taken otherwise than it was meant.
-
-    That is a value that a later one would replace, and a word between the options, of which none takes it.
-    """
+    """The parser of a verb; raises UsageError for an option given twice, and for a word that no option takes."""
     parser = make_parser(context)
     parse = parser.parse_args
 
@@ -92,7 +89,7 @@ def _given(context: Any, option: Any, value: Any) -> Any:
 
 
 class Verbs(typer.core.TyperGroup):
-    """The verbs of the table before those that `app` has itself."""
+    """The verbs of the table, then those that `app` itself has."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)

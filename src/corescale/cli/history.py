@@ -62,7 +62,7 @@ def history(
 
 
 def _read(file: Path) -> list[Entry]:
-    """The entries of the file, none where there is no file; raises UsageError."""
+    """The entries of the file, none if there is no file; raises UsageError."""
     if not paths.exists(file):
         return []
     try:

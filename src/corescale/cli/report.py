@@ -142,7 +142,7 @@ def shown_as(run: store.Run, study: str, machine: Machine) -> store.Run:
 
 
 def _must_differ(found: Sequence[store.Run]) -> None:
-    """Raises UsageError where a launch is in two of the runs: twice the same is not twice the evidence."""
+    """Raises UsageError if a launch is in two of the runs: twice the same is not twice the evidence."""
     seen: dict[tuple[str, str, int, float, int], Path] = {}
     for run in found:
         machine = json.dumps(run.environment.get("machine"), sort_keys=True)

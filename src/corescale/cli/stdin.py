@@ -48,7 +48,7 @@ def _write(file: Path, content: bytes) -> None:
 
 
 def _read() -> bytes:
-    """All of standard input; raises UsageError where it is closed or cannot be read."""
+    """All of standard input; raises UsageError if it is closed or cannot be read."""
     try:
         if sys.stdin is not None:
             return sys.stdin.buffer.read()

@@ -23,7 +23,7 @@ class Stream(io.TextIOWrapper):
         self._where = where
 
     def write(self, text: str) -> int:
-        """See the class; raises StoreError where the system says why nothing more can be written."""
+        """See the class; raises StoreError if the system says why nothing more can be written."""
         try:
             return super().write(text)
         except OSError as error:

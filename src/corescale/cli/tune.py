@@ -51,7 +51,7 @@ def more(words: list[str], request: TuneRequest, machine: Machine) -> None:
 
 
 def _last(words: list[str], root: Path) -> store.Run:
-    """The last run of a tune there; raises UsageError where there is none, and for a command."""
+    """The last run of a tune there; raises UsageError if there is none, and for a command."""
     last = max(root.glob("tune-*/*/records.jsonl"), key=lambda path: path.stat().st_mtime, default=None)
     if words or last is None:
         what = "continues the last run, and takes no command" if words else f"there is no tune in {root}"

@@ -19,8 +19,8 @@ from corescale.declare.stop import Stop
 from corescale.records import Configuration, Record
 
 PAUSE = 10.0
-"""Seconds between two launches that a budget counts, at most, or ten times as long as is usual, if that is more. Beyond
-it nobody was measuring, and none of them counts."""
+"""Seconds between two launches that a budget counts, at most, or ten times as long as is usual, if that is more. A
+longer pause means that nobody was measuring, and none of it counts."""
 
 PROOF = 2.0
 """Launches that the proof of a new configuration may take: a long proof before a block is no pause."""
@@ -30,7 +30,7 @@ ENDING = 0.5
 
 
 class Budget:
-    """Folds records; `now`: the baseline. Seconds are inf where none are bounded."""
+    """Folds records; `now`: the baseline. Seconds are inf if none are bounded."""
 
     def __init__(self, stop: Stop, now: Configuration, *, anchored: bool = False) -> None:
         self.stop, self._now, self._anchored = stop, now, anchored
@@ -84,9 +84,8 @@ class Budget:
         return self.stop.budget - max(self.spent, self._clock())
 
     def launches(self, pairs: int = 0) -> float:
-        """Launches that are left, room for these pairs kept; of time as many as the last block's would be. At least 1.
-
-        Of a small budget half is for what comes before the pairs.
+        """Launches that are left, with room kept for these pairs; if time is the budget, by the mean of the last block.
+        At least 1. Half of a small budget is for what comes before the pairs.
         """
         left = self._launches(pairs)
         if self.stop.budget is not None and self.records:
@@ -98,7 +97,7 @@ class Budget:
 
     @property
     def whole(self) -> float:
-        """Launches that the whole budget pays for, of time as many as of the baseline; inf where there is none."""
+        """Launches that the whole budget pays for, by the baseline's time if it is in seconds; inf if there is none."""
         most = float(self.stop.launches or math.inf)
         if self.stop.budget is None:
             return most
@@ -106,7 +105,7 @@ class Budget:
         return min(most, self.stop.budget / each) if each > 0 else most
 
     def pairs(self, other: Configuration) -> float:
-        """Pairs of the baseline and another that the budget pays for; inf where there is none."""
+        """Pairs of the baseline and another that the budget pays for; inf if there is none."""
         pairs = self._launches(0) / 2
         if self.stop.budget is None or not self.records:
             return pairs
@@ -114,7 +113,7 @@ class Budget:
         return min(pairs, self._seconds(0) / each if each > 0 else math.inf)
 
     def pays_for(self, block: Block, pairs: int = 0) -> bool:
-        """Whether it pays for this block, and for these pairs behind it."""
+        """Whether it pays for this block and these pairs after it."""
         return self.has_launches(block, pairs) and self.has_time(block.configurations, pairs)
 
     def has_launches(self, block: Block, pairs: int = 0) -> bool:

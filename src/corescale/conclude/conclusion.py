@@ -30,7 +30,7 @@ class Concluded:
     noisy: frozenset[int]
     """positions in the records of launches that a rule on noise flagged"""
     undisturbed: Conclusion | None
-    """the same answer without blocks that were disturbed from outside; None where none was, or too little is left"""
+    """the same answer without blocks that were disturbed from outside; None if none was, or too little is left"""
 
 
 def conclude(
@@ -57,7 +57,7 @@ def conclude(
 
 
 def calm_decide(undisturbed: Sequence[Record], experiment: Experiment) -> bool:
-    """Whether undisturbed blocks alone decide: of a gate, unless even twice as many held too few."""
+    """Whether undisturbed blocks alone decide: for a gate, unless even twice the blocks had too few of them."""
     calm = len({record.block for record in undisturbed if record.timed}) >= experiment.stop.min_blocks
     return calm and experiment.stop.rule == "calm"
 
@@ -68,7 +68,7 @@ def answer(
     gate: Gates | None = None,
     picked: Configuration | None = None,
 ) -> Conclusion:
-    """What the verb asks for; of `tune` with `picked` as its winner, where that is given."""
+    """The answer of the verb; for `tune` with `picked` as its winner, if that is given."""
     if experiment.scans:
         return scan(records, experiment)
     if experiment.compares:
@@ -79,7 +79,7 @@ def answer(
 
 
 def _enough(records: Sequence[Record], kept: Sequence[Record], experiment: Experiment) -> bool:
-    """Whether an interval can come of what is kept, in every phase that was measured."""
+    """Whether the kept blocks allow an interval, in every phase that was measured."""
     phases = {record.phase for record in records if record.timed}
     blocks = {phase: len({record.block for record in kept if record.phase == phase}) for phase in phases}
     fewest = stats.fewest_blocks(experiment.stop.confidence)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Declared bounds on metrics: which configurations are shown to meet them, which to break them, and which neither.
 
-What is compared with the limit is the mean of a metric's logarithm (of its plain value, where one is not positive),
-with a t interval that holds whenever one looks: the error is shared by the planned numbers of launches at which one
-looks, and between them the interval stays as it was. Its variance is that of the configuration's own launches, and the
-others lend it a few degrees of freedom, as in the race.
+The mean of a metric's logarithm is compared with the limit; if a value is not positive, the plain mean is. Its t
+interval holds whenever one looks: the planned looks share the error, and between two looks the interval does not
+change. The variance is that of the configuration's own launches, and the others lend it a few degrees of freedom, as in
+the race.
 """
 
 import itertools
@@ -39,11 +39,11 @@ class Judged:
 
     metric: str
     state: Literal["meets", "breaks", "not shown"]
-    """`breaks`: shown, not reported, or it looks so while the scatter of the metric is unknown"""
+    """`breaks`: it is shown to; it reports no value; or its estimate does while the scatter is unknown"""
     value: Interval
     """the metric, or its multiple of the baseline (`relative`); no ends while its scatter is unknown"""
     limit: str
-    """`<= 1.04x baseline`; of what was not reported, by which other launch"""
+    """`<= 1.04x baseline`; if no value was reported, by which other launch"""
     launches: int
     relative: bool = False
 
@@ -86,7 +86,7 @@ def not_shown(records: Sequence[Record], experiment: Experiment, configuration: 
 
 
 class _Metric:
-    """What the launches gave of the metric of a constraint, one after the other."""
+    """The values of a constraint's metric, launch by launch."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class _Metric:
         self._unknown = constraint.relative and (now is None or now in self._silent)
 
     def judged(self, c: int) -> Judged:
-        """Whether this one meets it, by the launches until its last look."""
+        """Whether configuration `c` meets the constraint, by its launches up to the last look."""
         launches = np.flatnonzero(self._whose == c)
         if c in self._silent or self._unknown:
             by = "" if c in self._silent else " by the baseline"
@@ -169,7 +169,7 @@ class _Seen:
 
 
 def _state(off: Interval) -> Literal["meets", "breaks", "not shown"]:
-    """The distance beyond the limit."""
+    """What the interval of the distance beyond the limit shows."""
     if off.low is None or off.high is None:
         return "breaks" if off.estimate > ROUNDING else "not shown"
     if off.low > ROUNDING:

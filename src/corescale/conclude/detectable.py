@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What pairs of one command with itself say of the next comparison: the smallest difference that n blocks show.
-
-n of the log-ratios are drawn again and again, in stretches of consecutive ones, so that a noisy spell stays one; each
-gets a sign by chance, for the order within a pair is chance. A slowdown by d is shown where the interval of the drawn
-ones, shifted by d, lies above 0: in POWER of the draws and two standard errors more, for the draws are few.
+"""The smallest difference that n blocks of a comparison show, from pairs of one command with itself. n log-ratios are
+drawn again and again, in stretches of consecutive ones, so that a noisy spell stays together. Each gets a random sign,
+because the order within a pair is random. A slowdown by d is shown where the interval of the drawn ones, shifted by d,
+lies above 0: in POWER of the draws and two standard errors more, for the draws are few.
 """
 
 import bisect
@@ -16,20 +15,20 @@ import numpy.typing as npt
 from corescale.conclude import stats
 
 STATED = 0.98
-"""confidence of what a gate says: of 100 equal pairs at most one is called slower, and one faster"""
+"""confidence of a gate: of 100 equal commands at most one is called slower, and one faster"""
 CONFIDENCE = 1 - (1 - STATED) / 2
-"""of its interval at each of two looks"""
+"""confidence of its interval at each of two looks"""
 POWER = 0.9
 """share of true differences of the named size that are to be shown"""
 MOST_BLOCKS = 200
-"""beyond which nobody waits for a gate; 200 blocks show a third of what 20 show"""
+"""the longest wait for a gate; 200 blocks show a third of the difference that 20 show"""
 DRAWS, SEED = 400, 20_261_124
 STRETCHES = 20
 """into which the pairs are cut: enough for chance, each long enough to hold a noisy spell"""
 
 
 def smallest(log_ratios: npt.ArrayLike, blocks: int) -> float:
-    """The smallest relative slowdown that so many blocks show, 0.03 for 3%; inf where they allow no interval."""
+    """The smallest relative slowdown that so many blocks show, 0.03 for 3%; inf if they allow no interval."""
     values = np.asarray(log_ratios, dtype=np.float64)
     values = values[np.isfinite(values)]
     tail = stats.tail_count(blocks, (1 - CONFIDENCE) / 2)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Forecasts of time at other numbers of cores, and how earlier forecasts of that kind have fared.
 
-A forecast is *sealed* where it was written down before its p was measured; *afterwards* where it was made from what a
-finished run has at smaller p; only corescale itself did not look at the rest.
+A forecast is *sealed* if it was written down before its p was measured. It is made *afterwards* if a finished run gave
+it from smaller p; then only corescale itself had not seen the rest.
 """
 
 import itertools
@@ -65,7 +65,7 @@ class Scored:
 
     @property
     def covered(self) -> bool | None:
-        """Whether the interval holds what was measured; None where the forecast had no interval."""
+        """Whether the interval holds what was measured; None if the forecast had no interval."""
         low, high = self.forecast.low, self.forecast.high
         return None if low is None or high is None else low <= self.measured <= high
 
@@ -83,7 +83,7 @@ MODEL_NAMES = (*MODELS, NORMAL_FORM)
 def predict(records: Sequence[Record], experiment: Experiment, p: int, model: str = "") -> tuple[Prediction, ...]:
     """The forecast of every curve of a scan that a model describes; `model` is one of MODEL_NAMES, or the chosen one.
 
-    ValueError where the levels of p do not determine the model that was asked for.
+    ValueError if the levels of p do not determine the model that was asked for.
     """
     curves = scan(records, experiment).curves
     if not model:
@@ -125,7 +125,7 @@ def held_back(records: Sequence[Record], experiment: Experiment) -> tuple[Scored
 
 
 def half(experiment: Experiment) -> tuple[Configuration, ...]:
-    """The configurations at p <= P / 2, from which a forecast of P can be sealed; empty where no model comes of
+    """The configurations at p <= P / 2, from which a forecast of P can be sealed; empty if no model comes of
     them."""
     every = [c for c in configurations(experiment) if not experiment.is_serial(c)]
     small = [c for c in every if 2 * c.layout.p <= max(one.layout.p for one in every)]
@@ -148,7 +148,7 @@ def to_seal(records: Sequence[Record], experiment: Experiment) -> list[dict[str,
 
 
 def score(sealed: Sequence[Mapping[str, Any]], records: Sequence[Record], experiment: Experiment) -> tuple[Scored, ...]:
-    """What was sealed beside what was measured of it; a curve whose p never ran has no score."""
+    """Sealed forecasts next to what was measured; a curve whose p never ran has no score."""
     times, found = table(records, experiment.response), list[Scored]()
     for curve in scan(records, experiment, models=False).curves:
         for said, row in itertools.product(sealed, curve.rows):

@@ -27,7 +27,7 @@ def frame(
     """Every launch of these phases in the order it was made.
 
     Columns: factors, outputs.BUILT_IN, derived parameters, metrics that the launches report, declared columns. `time`
-    is the declared response, NaN where the launch failed; a declared column that has no value there is NaN too.
+    is the declared response, NaN if the launch failed; a declared column that has no value there is NaN too.
     """
     import pandas as pd  # noqa: PLC0415
 
@@ -72,7 +72,7 @@ A_SECOND = 1.2345678
 
 
 def foreseen(experiment: Experiment, cores: int) -> "pd.DataFrame":
-    """The frame of one launch of each configuration that gives A_SECOND for everything: what is known before any.
+    """The frame known before any launch: one launch of each configuration, with A_SECOND for every number.
 
     `cores`: more threads than that on a node are oversubscribed.
     """

@@ -31,7 +31,7 @@ class Rule:
     """what is true of the worst launch, whose number replaces `{}`"""
     from_outside: bool = False
     """It comes from other programs or machines, so a block all of which it hit may be excluded. More threads gather
-    more steal, as an idle CPU cannot be robbed: what a configuration causes is part of what it costs."""
+    more steal, as an idle CPU cannot be robbed: a disturbance that a configuration causes is part of its cost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +71,8 @@ def _switches(record: Record) -> float:
 
 
 def _waiting(record: Record) -> float:
-    """Share of the time that threads were ready to run, of those that were seen: samples miss as much of the one time
-    as of the other. The same floor of CPU time, by what part of it was seen.
+    """Waiting as a share of the time in which threads wanted a core. Only threads that samples saw count, in both
+    times. The floor of CPU time is scaled by the share of CPU time that was seen.
     """
     cpu = record.user + record.system
     seen = cpu if record.noise.on_cpu is None else record.noise.on_cpu
@@ -107,10 +107,10 @@ def flag_launches(records: Sequence[Record]) -> tuple[Flag, ...]:
 
 
 def disturbed(records: Sequence[Record], flags: Iterable[Flag]) -> frozenset[int]:
-    """The blocks of which every launch was flagged for what comes from outside.
+    """The blocks in which every launch was flagged for a disturbance from outside.
 
-    A block that went because one of its launches was flagged would take slow launches from the configuration that draws
-    the flags: that answer covered the truth in as little as 6% of experiments (scripts/bench coverage undisturbed).
+    If one flagged launch removed its block, the configuration that draws the flags would lose its slow launches: such
+    intervals covered the truth in as little as 6% of experiments (scripts/bench coverage undisturbed).
     """
     hit = {flag.launch for flag in flags if RULES[flag.rule].from_outside}
     return frozenset({records[k].block for k in hit} - {one.block for k, one in enumerate(records) if k not in hit})
@@ -122,7 +122,7 @@ class Finding:
 
     rule: str
     number: float
-    """a correlation; NaN where there are too few launches for one"""
+    """a correlation; NaN if there are too few launches for one"""
     threshold: float
     says: str
 
@@ -149,23 +149,23 @@ def drift(log_times: npt.ArrayLike, configurations: npt.ArrayLike) -> tuple[Find
 
 @dataclass(frozen=True, slots=True)
 class CarryOver:
-    """What launches right behind one configuration take more, as a share of their time."""
+    """The extra time of launches right after one configuration, as a share of their time."""
 
     behind: int
     """number of that configuration"""
     effect: float
     launches: int
-    """launches right behind it"""
+    """launches right after it"""
     spoils: float
-    """Share of the effect that is in the ratio of it and another one, at most: by how much more of that one's launches
-    than of its own came right behind it."""
+    """Largest share of the effect in a ratio with another configuration: how much more often that one's launches came
+    right after it than its own did."""
 
 
 def carry_over(log_times: npt.ArrayLike, configurations: npt.ArrayLike) -> CarryOver | None:
     """The configuration whose successors differ most from other launches of their own, if that is no chance.
 
     Random order makes predecessors a random factor, so a rank correlation tests them: one false alarm in 100
-    experiments, by Bonferroni over the configurations. What is in a ratio is in no interval. Arrays as of `drift`.
+    experiments, by Bonferroni over the configurations. No interval includes this effect. Arrays as of `drift`.
     """
     residual, column = _residuals(log_times, configurations)
     if residual.size < FEWEST_FOR_CORRELATION or np.ptp(residual) == 0:
@@ -192,7 +192,7 @@ def carry_over(log_times: npt.ArrayLike, configurations: npt.ArrayLike) -> Carry
 
 
 def _gap(residual: Floats, after: npt.NDArray[np.bool_]) -> float:
-    """Median behind a configuration less that behind others; NaN where one is missing."""
+    """Median behind a configuration less that behind others; NaN if one is missing."""
     if after.all() or not after.any():
         return math.nan
     return float(np.median(residual[after]) - np.median(residual[~after]))

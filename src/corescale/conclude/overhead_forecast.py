@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Forecasts from a sum of factors of the overhead: one fit for all sizes, T(p) = p_ref T(p_ref) (1 + f) / p for each.
 
-The interval has the half widths of f and of T(p_ref) together, as if they were independent. As those of a scan, such
-forecasts are scored: from what a run has at p <= P / 2, beside what it measured at P.
+The interval has the half widths of f and of T(p_ref) together, as if they were independent. Like those of a scan, such
+forecasts are scored: made from a run's p <= P / 2, and compared with what it measured at P.
 """
 
 import ast
@@ -55,7 +55,7 @@ def _of_the_option() -> Iterator[None]:
 
 
 def predict(records: Sequence[Record], experiment: Experiment, p: int, models: Sequence[str]) -> tuple[Prediction, ...]:
-    """The time at p of every combination of what does not make p; of several models the one that predicts best.
+    """The time at p for every combination of the factors that do not make p, by the model that predicts best.
 
     Sizes share a fit. What has no size, such as a threading system, has a fit for each level, and so have threads and
     ranks, where both make p. Raises UsageError for a formula of what p alone does not determine, such as `ranks`, or
@@ -81,7 +81,7 @@ IN_LAYOUT = ("threads", "ranks", "nodes")
 def of_layouts(
     records: Sequence[Record], experiment: Experiment, layouts: Sequence[Layout], models: Sequence[str]
 ) -> tuple[tuple[Layout, Prediction], ...]:
-    """The time of each layout, with every combination of what does not make p; all layouts share one fit.
+    """The time of each layout, for every combination of the factors that do not make p; all layouts share one fit.
 
     Raises UsageError as `predict`.
     """
@@ -135,7 +135,8 @@ class Asked:
 def _asked(
     records: Sequence[Record], experiment: Experiment, models: Sequence[str], known: Sequence[str] = ()
 ) -> tuple["pd.DataFrame", Asked]:
-    """The launches on whole cores, and what is to be fitted to them. `known`: what formulas may have beside p."""
+    """The launches on whole cores, and what is to be fitted to them. `known`: names that formulas may have besides
+    p."""
     sums = [split(model) for model in models]
     declared = Overheads(
         name="overhead",
@@ -198,7 +199,7 @@ def _label(maker: str, size: str) -> str:
 
 
 def _sizes(rows: "pd.DataFrame", experiment: Experiment) -> Iterator[tuple[str, "pd.DataFrame"]]:
-    """The launches of each combination of what does not make p, with its label."""
+    """The launches of each combination of the factors that do not make p, with its label."""
     beside = [factor.name for factor in experiment.factors if factor.name not in experiment.makes_p]
     for levels, group in rows.groupby(beside) if beside else [((), rows)]:
         yield " ".join(f"{name}={level}" for name, level in zip(beside, levels, strict=True)), group

@@ -36,7 +36,7 @@ class Decision:
     """Whether to stop, and what may be said then."""
 
     reached_width: float | None
-    """relative half width of the widest interval; None where one has no interval yet"""
+    """relative half width of the widest interval; None if one has no interval yet"""
     reason: Reason | None
     """`width`, `proved`, `decided`: reached. `blocks`, `budget`: given up; the reached width is the tolerance that was
     attained. None: to go on"""
@@ -122,9 +122,9 @@ class Decided(Uniform):
 
 
 class Calm(Uniform):
-    """Blocks until as many as were asked for are undisturbed, by flags alone, and decide; or up to the most.
+    """Blocks until `min_blocks` of them are undisturbed, by flags alone, and decide; at most `max_blocks`.
 
-    There are two looks, at so many undisturbed blocks and at the end, so that what is decided may be read at both.
+    So there are two looks: at that number of undisturbed blocks, and at the end.
     """
 
     def decision(self) -> Decision:
@@ -143,7 +143,7 @@ class Calm(Uniform):
 
 
 class Halved(Uniform):
-    """Blocks of the smaller half of p, as many as intervals need; then uniform, as if they had not been."""
+    """As many blocks of the smaller half of p as intervals need; then uniform blocks, which alone are read."""
 
     def __init__(self, experiment: Experiment, small: tuple[Configuration, ...]) -> None:
         super().__init__(experiment)
@@ -219,7 +219,7 @@ def _log_ratios(records: Sequence[Record], experiment: Experiment) -> list[Inter
 
 
 def too_few(experiment: Experiment) -> str:
-    """Why the blocks that are asked for can decide nothing, before any was made; empty where they can."""
+    """Why the blocks that are asked for can decide nothing, before any was made; empty if they can."""
     stop, k = experiment.stop, len(configurations(experiment)) - 1
     if stop.rule != "replicates" or k < 1 or not (experiment.scans or experiment.compares):
         return ""

@@ -23,9 +23,9 @@ DIGITS = 9
 
 
 class Step:
-    """The step of a reported response: that of its last digit, or the smallest one between launches of the same.
-
-    A program that prints seconds with one decimal says the same of 0.96 and 1.04: equal values are no lack of noise.
+    """The step in which a response is reported: its last digit, or the smallest difference between launches of one
+    configuration. A program that prints seconds with one decimal prints 1.0 for 0.96 and 1.04, so equal values do not
+    mean that there is no noise.
     """
 
     def __init__(self, name: str) -> None:
@@ -60,7 +60,7 @@ class Step:
 
 
 def half_steps(logs: Floats, step: float, variances: Floats | None = None) -> Floats:
-    """By how much the mean of each column of log responses may be off because they are reported in such steps.
+    """The rounding error of each column's mean log response.
 
     Half a step, where launches scatter by less than that; else rounding is a part of their noise, and its mean is 0.
     `variances`: of one launch of each column, beside those of the columns themselves.
@@ -76,7 +76,7 @@ def half_steps(logs: Floats, step: float, variances: Floats | None = None) -> Fl
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Responses by block and configuration; NaN where a launch failed or was not made."""
+    """Responses by block and configuration; NaN if a launch failed or was not made."""
 
     configurations: tuple[Configuration, ...]
     blocks: tuple[int, ...]

@@ -4,7 +4,7 @@
 The unit is the launch; a block launches every configuration once in random order. If the machine's noise hits both
 configurations of a pair equally, the order drawn for the block makes the sign of (log-ratio - truth) a fair coin,
 whatever the noise looks like: skewed, two modes, correlated over launches, in bursts. The signed-rank interval needs
-just that, so it is exact there; docs/measuring.md has the measured coverage, and what happens where it is not so.
+just that, so it is exact then; docs/measuring.md has the measured coverage, and what happens otherwise.
 
 Logarithms are natural, times in seconds. NaN marks a launch that failed or was not made; its pairs are left out.
 """
@@ -107,7 +107,7 @@ def ratio_of_means(a: npt.ArrayLike, b: npt.ArrayLike, confidence: float = 0.95)
 
 
 def t_quantile(n: int, confidence: float) -> float | None:
-    """By how many standard errors the mean of n pairs may be off; None where they allow no interval."""
+    """The half width of an interval of the mean of n pairs, in standard errors; None if they allow none."""
     return None if n < fewest_blocks(confidence) else float(scipy.special.stdtrit(n - 1, (1 + confidence) / 2))
 
 
@@ -138,7 +138,7 @@ def median_interval(times: npt.ArrayLike, confidence: float = 0.95) -> Interval:
 
 
 def median_rank(n: int, confidence: float) -> int:
-    """Which order statistic from either end bounds the median of n times; 0 where none does."""
+    """The order statistic, from either end, that bounds the median of n times; 0 if none does."""
     return int(np.searchsorted(scipy.special.bdtr(np.arange(n // 2), n, 0.5), (1 - confidence) / 2, side="right"))
 
 
@@ -151,7 +151,7 @@ def typical_times(times: npt.ArrayLike) -> Floats:
 def signed_rank_p(log_ratios: npt.ArrayLike) -> float:
     """Two-sided p-value of "the pseudomedian is 0" (Wilcoxon 1945): exact given the mid-ranks, zeros left out.
 
-    NaN where there is no ratio.
+    NaN if there is no ratio.
     """
     found = _finite(log_ratios)
     if found.size == 0:
@@ -192,7 +192,7 @@ class Regret:
 
 
 def excess(log_bound: float) -> float | None:
-    """The share by which a bound on a log-ratio exceeds 1; None where it says nothing: beyond 1000 times."""
+    """The share by which a bound on a log-ratio exceeds 1; None if it says nothing: beyond 1000 times."""
     return math.expm1(max(log_bound, 0.0)) if log_bound <= math.log(1000) else None
 
 

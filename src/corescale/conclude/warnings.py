@@ -26,7 +26,7 @@ class Warnings:
     noisy: frozenset[int]
     """positions in the records"""
     undisturbed: tuple[Record, ...]
-    """the records without the blocks of which every launch was flagged for what came from outside"""
+    """the records without the blocks in which every launch was flagged for a disturbance from outside"""
 
 
 def warnings(records: Sequence[Record], experiment: Experiment, width: float | None = None) -> Warnings:
@@ -88,7 +88,7 @@ def _quantised(records: Sequence[Record], experiment: Experiment) -> list[str]:
 
 
 def _left_running(records: Sequence[Record]) -> Iterator[str]:
-    """Of launches that ended by themselves: of one that is killed all that it started is."""
+    """Launches that ended by themselves; if a launch is killed, so is everything that it started."""
     found = [record.leftovers for record in records if record.leftovers and record.status not in ("timeout", "capped")]
     if found:
         most = max(found)

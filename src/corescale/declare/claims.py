@@ -22,7 +22,7 @@ class Claim(NamedTuple):
     study: str
     finding: str
     note: str
-    """why no finding answers it; empty where one does"""
+    """why no finding answers it; empty if one does"""
 
 
 class Verdict(NamedTuple):
@@ -34,7 +34,7 @@ class Verdict(NamedTuple):
     at: str
     verdict: str
     ratio: str
-    """"1.09 [1.01, 1.19]"; empty where there is none; "(oversubscribed)" where such launches are among it"""
+    """"1.09 [1.01, 1.19]"; empty if there is none; "(oversubscribed)" where such launches are among it"""
     records: str = ""
     """first digits of the SHA-256 of records.jsonl of the run in data/runs/; empty if the run was not kept"""
 
@@ -50,7 +50,7 @@ def claims() -> list[Claim]:
 
 
 def verdicts() -> list[Verdict]:
-    """Every verdict, in the file's order; none where none was recorded."""
+    """Every verdict, in the file's order; none if none was recorded."""
     path = programs.data_folder() / "verdicts.csv"
     return _read(path, Verdict) if path.is_file() else []
 

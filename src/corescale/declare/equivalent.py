@@ -12,7 +12,7 @@ from corescale.records import Configuration, Record
 
 
 def detected(records: Sequence[Record]) -> frozenset[str] | None:
-    """The known variables that the programs of these launches read; None where nothing recorded env reads."""
+    """The known variables that the programs of these launches read; None if nothing recorded env reads."""
     told = [record.reads for record in records if record.reads is not None]
     return frozenset().union(*told) if told else None
 

@@ -134,7 +134,7 @@ class Presentation(Model):
     """What a study file adds: how its records are shown. It changes no launch."""
 
     name: str = ""
-    """empty where the experiment came from the command line"""
+    """empty if the experiment came from the command line"""
     title: str = ""
     source: str = ""
     """where the study was published"""

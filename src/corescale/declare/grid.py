@@ -72,7 +72,7 @@ def baseline(experiment: Experiment) -> Configuration:
 
 
 def untyped(experiment: Experiment) -> tuple[tuple[str, Level], ...]:
-    """The levels of the baseline that no shell gives; none where the baseline is what this shell would launch."""
+    """The levels of the baseline that no shell gives; none if the baseline is what this shell would launch."""
     given = {*experiment.baseline.as_typed}
     return tuple(pair for pair in baseline(experiment).levels if pair[0] not in given and pair[1] != INHERITED)
 

@@ -38,7 +38,7 @@ class Launch:
         return replace(self, environment={**self.environment, **variables})
 
     def within(self, cpus: Iterable[int]) -> "Launch":
-        """Restricted to these CPUs as well as by any earlier restriction; raises UsageError where none is left."""
+        """Restricted to these CPUs as well as by any earlier restriction; raises UsageError if none is left."""
         wanted = set(cpus)
         left = wanted if self.affinity is None else wanted & set(self.affinity)
         if not left:

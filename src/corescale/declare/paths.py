@@ -27,7 +27,7 @@ def is_pipe(path: str | Path) -> bool:
 
 
 def refusal(folder: str | Path) -> str:
-    """Why no file can be made in that folder, found by making one that has no name; empty where one can."""
+    """Why no file can be made in that folder, found by making one that has no name; empty if one can."""
     try:
         with tempfile.TemporaryFile(dir=folder):
             return ""

@@ -48,7 +48,7 @@ V = TypeVar("V")
 
 
 def once(pairs: Iterable[tuple[str, V]], where: str) -> dict[str, V]:
-    """What is given of each name; raises UsageError where that is said of one a second time."""
+    """What is given of each name; raises UsageError if that is said of one a second time."""
     found: dict[str, V] = {}
     for name, value in pairs:
         if name in found:

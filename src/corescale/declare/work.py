@@ -20,13 +20,13 @@ def must_be_even(experiment: Experiment, where: str) -> None:
 
 
 def work_of(experiment: Experiment, chosen: Configuration) -> float:
-    """The declared work of a configuration; NaN where there is none."""
+    """The declared work of a configuration; NaN if there is none."""
     value = parameters(experiment, chosen).get(experiment.scaling.weak.work) if experiment.scaling.weak else None
     return float(value) if isinstance(value, int | float) else math.nan
 
 
 def uneven(experiment: Experiment, works: Mapping[Configuration, float], says: str = "as declared") -> str:
-    """Where the work per thread depends on p, with every other level the same; empty where it does not."""
+    """Where the work per thread depends on p, with every other level the same; empty if it does not."""
     groups: dict[tuple[tuple[str, Level], ...], list[tuple[float, int]]] = {}
     for c, work in works.items():
         groups.setdefault(experiment.beside_p(c), []).append((work / c.layout.p, c.layout.p))

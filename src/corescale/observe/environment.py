@@ -122,7 +122,7 @@ def _how_to_name(program: str) -> str:
 
 
 def said(*command: str) -> str:
-    """What a command prints, both streams; empty where it cannot be asked."""
+    """What a command prints, both streams; empty if it cannot be asked."""
     null, pipe, both = subprocess.DEVNULL, subprocess.PIPE, subprocess.STDOUT
     try:
         done = subprocess.run(command, stdin=null, stdout=pipe, stderr=both, timeout=10, check=False)

@@ -43,8 +43,8 @@ class HookRunner:
                 template.split(text, f"--{name}")
 
     def run(self, name: str, values: Mapping[str, str] | None = None, seconds: float = math.inf) -> None:
-        """Raises ProgramError where it cannot be started, fails, or comes around a launch and lasts longer than a
-        launch may; InconclusiveError where it lasts longer than `seconds`.
+        """Raises ProgramError if it cannot be started, fails, or comes around a launch and lasts longer than a
+        launch may; InconclusiveError if it lasts longer than `seconds`.
 
         Of one that is ended, so or by Ctrl-C, nothing is left running.
         """
@@ -114,7 +114,7 @@ def _ended(words: Sequence[str], said: IO[bytes], seconds: float) -> int:
 
 
 def files_must_work(experiment: Experiment) -> None:
-    """Raises UsageError where no launch could read its input or write its output."""
+    """Raises UsageError if no launch could read its input or write its output."""
     if experiment.input is not None and not paths.is_file(experiment.input):
         what = "is no regular file" if paths.exists(experiment.input) else "no such file"
         raise UsageError(what, where=f"--input {experiment.input}", remedy="name a file, or - for stdin")

@@ -108,7 +108,7 @@ class Profiled:
     wall: float
     """seconds; of the ranks where there are any, without what starts them"""
     profiles: tuple[Profile, ...]
-    """none where no program of it could load a library"""
+    """none if no program of it could load a library"""
     unwritten: int = 0
     """programs for whose profile, or a part of it, the disk had no room"""
     work: float | None = None
@@ -122,7 +122,7 @@ def profiled(
     stdin: Path | None = None,
     ranked: tuple[Local, Layout] | None = None,
 ) -> Profiled:
-    """Launches once; `ranked`: what starts ranks, and how many. Raises ProgramError where it cannot be started."""
+    """Launches once; `ranked`: what starts ranks, and how many. Raises ProgramError if it cannot be started."""
     sweep()
     with Scratch(launch) as scratch:
         changes = dict(launch.variables)

@@ -72,8 +72,8 @@ def run(
     """Launch what `policy` asks for and keep it, from where `store` ended; the records of complete blocks.
 
     On any error, and on Ctrl-C, nothing of the program is left running, the block in flight is abandoned, and the
-    records so far stay. Raises ProgramError where the baseline, or every launch of a first block, fails;
-    AfterwardsError where the run is finished, and its clean-up fails or a program was changed meanwhile. `began`: when
+    records so far stay. Raises ProgramError if the baseline, or every launch of a first block, fails;
+    AfterwardsError if the run is finished, and its clean-up fails or a program was changed meanwhile. `began`: when
     the budget did, by the monotonic clock. `quiet` waits before a block, and returns the seconds. `first` comes before
     the first launch that counts.
     """
@@ -104,7 +104,7 @@ def run(
 
 
 def _programs(launcher: Launcher) -> object:
-    """The programs as they are now; None where one is there no more."""
+    """The programs as they are now; None if one is there no more."""
     try:
         return launcher.subject().get("programs")
     except ProgramError:
@@ -147,7 +147,7 @@ class _Loop:
             block = self.policy.next_block()
 
     def makes(self, block: Block) -> bool:
-        """Whether the time sufficed for the block; raises InconclusiveError where no other block was made before."""
+        """Whether the time sufficed for the block; raises InconclusiveError if no other block was made before."""
         try:
             self.make(block)
         except InconclusiveError:
@@ -228,7 +228,7 @@ class _Loop:
         return made
 
     def must_fit(self, made: Sequence[Record], launches: Sequence[Invocation]) -> None:
-        """Raises InconclusiveError where a budget that binds has no time for the next launch of the block."""
+        """Raises InconclusiveError if a budget that binds has no time for the next launch of the block."""
         stop, each = self.experiment.stop, sum(record.wall for record in made) / len(made)
         virtual = self.launcher.virtual
         if not stop.binding or stop.rule == "race" or stop.budget is None or virtual or len(made) == len(launches):
@@ -271,7 +271,7 @@ class _Loop:
         return "the program" if alone else record.configuration.label
 
     def must_have_succeeded(self, made: Sequence[Record]) -> None:
-        """Raises ProgramError where no launch ever did, and UsageError where none that counts gave the response."""
+        """Raises ProgramError if no launch ever did, and UsageError if none that counts gave the response."""
         name = self.experiment.response
         if any(math.isfinite(record.response(name)) for record in itertools.chain(made, self.store.records)):
             return

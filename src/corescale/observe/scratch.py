@@ -37,7 +37,7 @@ class Scratch:
         """`place`: the folder that it is made in, by default the system's for temporary files."""
         self.launch = launch or Launch(())
         self.proved = proved
-        """executable and name of the programs proved to hold its libraries; none where that is still to be proved"""
+        """executable and name of the programs proved to hold its libraries; none if that is still to be proved"""
         self._place = place
         self.metrics = metrics or {}
         """the sources of the metrics that are declared, by the metrics' names"""

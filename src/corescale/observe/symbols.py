@@ -77,7 +77,7 @@ def _mapping(line: str) -> _Mapping:
 
 
 class _Object:
-    """The symbols of one file; none where it cannot be read."""
+    """The symbols of one file; none if it cannot be read."""
 
     def __init__(self, path: str) -> None:
         self._path = path

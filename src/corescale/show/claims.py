@@ -53,7 +53,7 @@ def _table(paper: str, claims: Sequence[Claim], verdicts: Sequence[Verdict]) -> 
 
 
 def _answers(claim: Claim, verdicts: Sequence[Verdict]) -> str:
-    """The counts of a claim's answers, and folded behind them the finding and each answer."""
+    """The counts of a claim's answers; the finding and each answer are folded below them."""
     if not claim.finding:
         return f"none: {claim.note}"
     found = [one for one in verdicts if (one.study, one.finding) == (claim.study, claim.finding)]

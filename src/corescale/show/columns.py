@@ -24,8 +24,8 @@ Value = Interval | float | str | None
 """None: does not apply to this row, and is left empty."""
 
 MAIN, DERIVED, FULL, WIDE, DOCUMENT = range(1, 6)
-"""Importance: what the question is about, what follows from it, more where a terminal has room, more where it has
-plenty, and what documents alone have."""
+"""Importance: what the question is about; what follows from it; shown if a terminal has room; if it has plenty; in
+documents only."""
 
 INTERVAL: Mapping[str, object] = {"$ref": "#/$defs/Interval"}
 NUMBER: Mapping[str, object] = {"type": ["number", "null"]}
@@ -105,7 +105,7 @@ DECISION, GATE = _words({"enum": [*get_args(Decision)]}), _words({"enum": [*get_
 
 
 def _lost(row: Row, result: Result) -> Interval:
-    """The interval is that of the efficiency; T counts as known."""
+    """Core time without gain. Its interval is that of the efficiency; T counts as known."""
     if result.experiment.response.startswith("metric:"):
         return Interval(math.nan, None, None, None, 0)
     return row.efficiency.map(lambda efficiency: row.p * row.time.estimate * (1 - efficiency))
@@ -165,7 +165,7 @@ class Table:
     rows: Mapping[Configuration, Any]
 
     def cells(self, configuration: Configuration) -> Iterator[tuple[Column, text.Shown]]:
-        """Every column with its value for one configuration; empty where nothing was concluded of it."""
+        """Every column with its value for one configuration; empty if nothing was concluded of it."""
         row = self.rows.get(configuration)
         return ((column, ("", "") if row is None else column.shown(row, self.result)) for column in self.columns)
 
@@ -200,7 +200,7 @@ def values(name: str, row: Any, result: Result) -> dict[str, Value]:
 
 
 def _named(name: str, result: Result) -> tuple[Column, ...]:
-    """The columns with the response under its name, one for each metric, and no gate where none was asked for."""
+    """The columns, with the response under its name and one for each metric; without the gate if none was asked for."""
     response = result.experiment.response
     heading, form = text.quantity_name(response), Format(text.quantity(response), INTERVAL)
     given = [replace(c, heading=heading, format=form) if c.format is RESPONSE else c for c in TABLES[name]]

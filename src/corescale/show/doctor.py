@@ -144,7 +144,7 @@ def _joined(parts: Iterable[str]) -> Text:
 
 
 def topology(parts: Sequence[Part], depth: int = 0) -> Iterator[str]:
-    """From sockets down to cores; `2 x socket` stands for two that are alike within."""
+    """From sockets down to cores; `2 x socket` means two equal ones."""
     for _, group in groupby(parts, key=_alike):
         alike = list(group)
         chain = _chain(alike[0])

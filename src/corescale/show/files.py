@@ -15,9 +15,8 @@ NAME_ANOTHER = "name a writable file"
 
 
 def write(target: str, content: str | bytes) -> None:
-    """Into a file, whole or not at all: an earlier file stays until the new one is complete, which has its mode.
-
-    What is open already (/dev/stdout, /dev/fd/3), a pipe or a device is written to, behind what it holds.
+    """Into a file, whole or not at all: an earlier file stays until the new one, which gets its mode, is complete. An
+    open descriptor (/dev/stdout, /dev/fd/3), a pipe or a device is appended to.
     """
     if target == "-":
         raise UsageError("is no file", where=target, remedy="name one")
@@ -29,7 +28,7 @@ def write(target: str, content: str | bytes) -> None:
 
 
 def must_be_writable(target: str) -> None:
-    """Raises what `content` or `write` would, before anything is measured, where it is known already."""
+    """Raises what `content` or `write` would raise, if that can be known before anything is measured."""
     path = Path(target)
     if path.suffix == PARQUET and find_spec("pyarrow") is None:
         raise UnavailableError("Parquet needs pyarrow", where=target, remedy="pip install 'corescale[parquet]'")
@@ -60,7 +59,7 @@ def _name_fault(path: Path) -> str:
 
 
 def are_same(one: str, other: str) -> bool:
-    """Whether two names are of one file, be it there or not."""
+    """Whether two names mean one file, which need not exist."""
     if one == other or os.path.realpath(one) == os.path.realpath(other):
         return True
     with contextlib.suppress(OSError):

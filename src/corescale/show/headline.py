@@ -26,7 +26,7 @@ MATTERS = 0.0005
 
 
 def headline(result: Result, between: str = "; ") -> str:
-    """The first line: what was found, with its interval, and that it is fake or simulated where it is."""
+    """The first line: what was found, with its interval, and whether it is fake or simulated."""
     said = conclusion_headline(result.conclusion, result.confidence, between, result.experiment.response)
     return f"{said} ({', '.join(result.origins)})" if result.origins else said
 
@@ -71,7 +71,7 @@ def none_gave(response: str) -> str:
 
 
 def scan(found: Scan, confidence: float) -> str:
-    """The largest speedup, behind the warning that cores were not used where that is so; then what failed at times."""
+    """The largest speedup; before it a warning if cores were not used, after it what failed at times."""
     if (one := alone(found)) is not None:
         (row,) = found.rows
         name = "the program" if row.beyond else at(found, row) + " (oversubscribed)" * row.oversubscribed
@@ -81,7 +81,7 @@ def scan(found: Scan, confidence: float) -> str:
 
 
 def _flaky(found: Scan) -> str:
-    """`; 2 of 8 launches of 2 threads failed`, of the level with the most; empty where none or all of one did."""
+    """`; 2 of 8 launches of 2 threads failed`, of the level with the most; empty if none or all of one did."""
     row = max(found.rows, key=lambda row: row.failures, default=None)
     if row is None or not 0 < row.failures < row.launches:
         return ""
@@ -155,8 +155,8 @@ UNREAD = {
 
 
 def misused(found: Scan) -> str:
-    """`asked for 8 threads, used 1.0 cores`, of the largest p at which cores were left idle, else of the smallest with
-    more threads than were asked for; what explains it where that is known; empty for none."""
+    """`asked for 8 threads, used 1.0 cores`, for the largest p that left cores idle, else for the smallest p with more
+    threads than asked; with the explanation if it is known. Empty if there is no such p."""
     if found.unread and (found.unread == "ranks" or len({row.p for row in found.rows}) > 1):
         return UNREAD[found.unread]
     ran = [row for row in found.rows if row.speedup.estimate > 0]
@@ -211,8 +211,8 @@ def _others(found: Recommendation) -> str:
 
 
 def _rest(found: Recommendation) -> str:
-    """Candidates that failed while they were confirmed, the one that looked faster and failed at times, and what the
-    launch to use is neither shown to meet nor to break."""
+    """Candidates that failed while they were confirmed; the one that looked faster and failed at times; and constraints
+    that the launch to use is shown neither to meet nor to break."""
     said = [f"{label(c.configuration)} {c.excluded or ''}" for c in found.eliminated]
     if (one := found.flaky) is not None:
         failed = f"failed in {one.failures} of {text.count(one.launches, 'launch', 'launches')}"
@@ -221,9 +221,8 @@ def _rest(found: Recommendation) -> str:
 
 
 def _excluding_baseline(found: Recommendation) -> str | None:
-    """Where the baseline failed or breaks a constraint: what does not, or that nothing does.
-
-    None for neither, and where failures are beside the point, as another one is shown to be faster.
+    """If the baseline failed or breaks a constraint: what does not, or that nothing does. None otherwise, and if
+    another one is shown to be faster, because failures do not matter then.
     """
     faster = found.gain is not None and found.gain.low is not None and found.gain.low > 1
     if found.broken is None and (found.failing is None or faster):
@@ -400,7 +399,7 @@ def stop(result: Result) -> str:
 
 
 def too_few(result: Result) -> str:
-    """That there were too few blocks for intervals; by what bounds a race shows what it shows. Empty for enough."""
+    """That there were too few blocks for intervals, or on which bounds a race relies. Empty if there were enough."""
     if not 0 < result.blocks < result.fewest_blocks:
         return ""
     why = text.no_interval(result.confidence, result.fewest_blocks)
@@ -410,7 +409,7 @@ def too_few(result: Result) -> str:
 
 
 def undisturbed(result: Result) -> str:
-    """The headline without the flagged blocks; empty where none was flagged."""
+    """The headline without the flagged blocks; empty if none was flagged."""
     if result.undisturbed is None:
         return ""
     response = result.experiment.response

@@ -17,7 +17,7 @@ from corescale.show.statements import nearness
 
 
 def known(records: Sequence[Record], experiment: Experiment) -> str:
-    """`so far` and the leader; empty where nothing was raced yet."""
+    """`so far` and the leader; empty if nothing was raced yet."""
     said = sentence(records, experiment)
     return f"so far {said}" if said else ""
 
@@ -35,7 +35,7 @@ def sentence(records: Sequence[Record], experiment: Experiment) -> str:
 
 
 def _gained(records: Sequence[Record], experiment: Experiment, said: RaceAnswer) -> str:
-    """The gain in confirmation pairs where there are any, else in the blocks that picked the leader."""
+    """The gain in confirmation pairs if there are any, else in the blocks that picked the leader."""
     now = current(untyped(experiment))
     if said.leader == said.baseline:
         return f" ({now})" if now != label(said.leader) else " (the baseline)"

@@ -87,13 +87,13 @@ class Progress:
     blocks: int
     """complete measuring blocks"""
     done: float | None
-    """share of what may be launched that was launched; None for a race without a budget"""
+    """launches made as a share of those that may be made; None for a race without a budget"""
     best: str
     """the fastest until now, with its interval"""
     left: str
     """the longest time left"""
     record: Record | None = None
-    """the launch that has just ended; None where a block has, and for a note"""
+    """the launch that has just ended; None if a block has, and for a note"""
     note: str = ""
     """something to know beside the numbers"""
 
@@ -166,7 +166,7 @@ class State:
     def __init__(self, experiment: Experiment) -> None:
         self.experiment = experiment
         self.racing = experiment.stop.rule == "race"
-        self.start = 0.0  # of the first launch here: the proofs before it are no measure of what is to come
+        self.start = 0.0  # since the first launch here: the proofs before it do not predict later ones
         self.launches = self.failures = self.capped = self.blocks = 0
         self.launches_here = self.of_this_block = 0
         self.confirmed = 0
@@ -195,7 +195,7 @@ class State:
 
     @property
     def done(self) -> float | None:
-        """The share of what may be launched that was launched; a race without a budget has none."""
+        """Launches made as a share of those that may be made; a race without a budget has none."""
         stop = self.experiment.stop
         if not self.racing:
             return min(1.0, self.blocks / max(stop.max_blocks, 1))

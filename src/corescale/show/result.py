@@ -36,9 +36,9 @@ class Result:
     run: str = ""
     """whether the records are new, continue others or are shown again; empty for a first run, and for a report"""
     undisturbed: Conclusion | None = None
-    """conclusion without the flagged blocks; None where nothing was flagged"""
+    """conclusion without the flagged blocks; None if nothing was flagged"""
     launching: tuple[str, ...] = ()
-    """the options that name the launcher, if it is used only where it is asked for"""
+    """the options that name the launcher, if it is used only when named"""
     runs: Mapping[str, Path] = field(default_factory=dict)
     """folders, or archives, that the records are from, by their names: what a page carries"""
 
@@ -77,7 +77,7 @@ class Result:
 
     @cached_property
     def origins(self) -> tuple[str, ...]:
-        """Where the numbers come from, if not from a measurement: to print beside each."""
+        """Where the numbers come from, if not from a measurement; printed next to each."""
         return tuple(sorted({record.origin for record in self.records} - {"measured"}))
 
     @cached_property

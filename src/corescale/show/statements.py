@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statements that several outputs share: of one command, of a model and its forecasts, and of what a study came to."""
+"""Statements that several outputs share: about one command, a model and its forecasts, and the results of a study."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -154,7 +154,7 @@ def overhead(fit: OverheadFit) -> str:
 
 
 def parameters(fit: Fit, response: str) -> Iterator[str]:
-    """`T1 = 236 ms [230, 241]`: each parameter of a model in its unit; none where the levels do not determine it."""
+    """`T1 = 236 ms [230, 241]`: each parameter of a model in its unit; none if the levels do not determine it."""
     write = text.quantity(response)
     for one in MODELS[fit.model].parameters:
         if (value := fit.parameters.get(one.name)) is not None:
@@ -185,9 +185,8 @@ def constraint(asked: Constraint) -> str:
 
 
 def nearness(bound: float, confidence: float, raced: str = "", *, beside: bool = False) -> str:
-    """`within 1.8% of the best at 95%`; a bound of 0 means that it beat every other.
-
-    `beside`: an interval comes before it, and each of the two claims holds alone: `, each at 95%`.
+    """`within 1.8% of the best at 95%`; a bound of 0 means that it beat every other. `beside`: an interval comes before
+    it, so that `, each at 95%` says that each claim holds alone.
     """
     among = raced or " of all that was tried"
     said = f"within {text.at_most(bound)} of the best{raced}" if bound > 1e-9 else f"the best{among}"
@@ -218,7 +217,7 @@ def differences(found: Sequence[Difference], where: str, experiment: Experiment)
 
 
 def alone(conclusion: Conclusion) -> Timing | None:
-    """The time of a command that has nothing beside it; None where there is something to compare."""
+    """The time of a command that has nothing beside it; None if there is something to compare."""
     if isinstance(conclusion, Scan) and len(conclusion.rows) == 1 and conclusion.weak is None:
         return conclusion.rows[0].timing
     return conclusion[0].alone if isinstance(conclusion, tuple) and len(conclusion) == 1 else None

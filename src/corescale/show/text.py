@@ -11,7 +11,7 @@ from collections.abc import Callable
 from corescale.conclude.stats import Interval, decide, fewest_blocks
 
 Shown = tuple[str, str]
-"""A number and its interval, `("1.31x", "[1.27, 1.36]")`; the second is empty where there is no interval."""
+"""A number and its interval, `("1.31x", "[1.27, 1.36]")`; the second is empty if there is no interval."""
 
 UNKNOWN = "-"
 
@@ -77,7 +77,7 @@ def at_most(share: float) -> str:
 
 
 def time(interval: Interval) -> Shown:
-    """Seconds, in the unit that suits the estimate, or what is above it where that is 0."""
+    """Seconds, in the unit that suits the estimate, or the upper end if the estimate is 0."""
     size = interval.estimate or interval.high or 0.0
     factor, unit = next(((f, u) for f, u in ((1.0, "s"), (1e3, "ms"), (1e6, "us")) if size * f >= 1), (1e6, "us"))
     return _shown(interval, f" {unit}", factor, least=0)
@@ -148,9 +148,8 @@ def no_interval(confidence: float, blocks: int = 0) -> str:
 
 
 def than(this: str, other: str, gain: Interval, confidence: float, response: str = "wall", blocks: int = 0) -> str:
-    """The sentence of every ratio T(other) / T(this): what it claims is what the interval shows.
-
-    Without an interval the one only looks faster or slower. `blocks`: see no_interval.
+    """The sentence for every ratio T(other) / T(this). It claims only what the interval shows; without an interval the
+    command only looks faster or slower. `blocks`: see no_interval.
     """
     several = _several(this)
     faster = gain.estimate >= 1

@@ -19,8 +19,8 @@ namespace corescale::inline v0 {
 ///     tape.reverse(y);
 ///     tape.adjoint(x);  // sin(2) + 2 cos(2)
 ///
-/// Use it for derivatives at this point; finish() makes a function of it, to be evaluated and differentiated
-/// at others and to any order.
+/// Use it for derivatives at this point. finish() makes a function of it, which can be evaluated at other points and
+/// differentiated to any order.
 ///
 /// Memory       8 to 24 bytes per operation over double (a sum 8, a function 16, a product 24), 8 more in reverse(); from Alloc (thread_alloc of any
 ///              variant), which keeps what one recording returns for the thread's next.
@@ -93,7 +93,7 @@ class gradient_tape : detail::recorder<Base> {
     return finish(std::span(&output, 1));
   }
 
-  /// Begins anew: variables of before are dead, the memory stays.
+  /// Begins anew and keeps the memory. Variables recorded before are invalid.
   void clear() {
     require_open();
     operations_.clear();
@@ -103,10 +103,10 @@ class gradient_tape : detail::recorder<Base> {
     begin();
   }
 
-  /// Of the chunks that hold the operations.
+  /// Size of the chunks that hold the operations.
   std::size_t bytes() const noexcept { return operations_.bytes(); }
 
-  /// Recorded so far, the independent variables included.
+  /// Operations recorded so far, the independent variables included.
   std::size_t num_operations() const noexcept { return this->index() - detail::parameter_slots; }
 
  private:

@@ -43,7 +43,7 @@ struct alignas(cache_line) heap {
   std::atomic<bool> abandoned{false};  ///< its thread has ended; changed under heaps_lock
 };
 
-/// In place of a page where there is none; it has no free block.
+/// Stands for a page that is not there; it has no free block.
 extern constinit page no_page;
 /// The heap of a thread that has none: all its bins are empty, and no page is its own.
 extern constinit heap no_heap;
@@ -52,8 +52,8 @@ extern constinit thread_local heap* current __attribute__((tls_model("initial-ex
 /// What links of free lists are combined with.
 extern constinit std::uintptr_t secret;
 
-/// What a free block's word says: 0, or its address combined with that of the next, which is in the same segment. So a link is less than
-/// a segment, and what a program writes hardly ever is.
+/// The link in a free block's word: 0, or the block's address combined with that of the next, which is in the same segment. So a link is
+/// less than the size of a segment, and what a program writes hardly ever is.
 inline std::uintptr_t link_of(const block* b) noexcept { return b->word ^ secret; }
 inline bool is_link(std::uintptr_t link) noexcept { return link < segment_bytes; }
 inline block* behind(const block* b, std::uintptr_t link) noexcept {
@@ -106,7 +106,7 @@ void* take(std::size_t bytes) noexcept;
   give_to_page(p, static_cast<block*>(memory));
 }
 
-/// Of a block whose first word looks like a link: most likely a second return.
+/// Returns a block whose first word looks like a link. Most likely it was returned before.
 [[gnu::cold]] void give_suspected(page* p, block* b) noexcept;
 
 [[gnu::always_inline]] inline void give_to_page(page* p, block* b) noexcept {
@@ -125,7 +125,7 @@ void* resize(void* memory, std::size_t bytes) noexcept;
 /// 0 for what is none of our memory.
 std::size_t usable_bytes(const void* memory) noexcept;
 
-/// From the library's load on, and until its end.
+/// Called when the library is loaded, and when it ends.
 void begin_process() noexcept;
 void end_process() noexcept;
 

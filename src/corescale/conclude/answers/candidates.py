@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What may be recommended: every configuration that was launched, as the measuring blocks saw it.
 
-Beside it a cheaper one, the fronts of time and metrics, and failures: a reason to look, no promise.
+Also a cheaper one, the fronts of time and metrics, and failures. These are estimates without a claim.
 """
 
 import math
@@ -36,7 +36,7 @@ class Candidate:
     metrics: Mapping[str, float]
     """medians of the declared ones"""
     excluded: str | None
-    """why it may not win: a failure with its message, a violated constraint; None where it may"""
+    """why it may not win: a failure with its message, a violated constraint; None if it may"""
     launches: int
     oversubscribed: bool
     capped: bool = False
@@ -102,7 +102,7 @@ class Cheaper:
     fewer: float
     """1 - core-seconds / core-seconds of the answer"""
     blocks: int
-    """that both were launched in"""
+    """blocks in which both were launched"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class Flaky:
 def cheaper(
     records: Sequence[Record], experiment: Experiment, found: Sequence[Candidate], answer: Configuration
 ) -> Cheaper | None:
-    """The one that saves most core-seconds among those hardly slower; None where none saves enough."""
+    """The one that saves most core-seconds among those hardly slower; None if none saves enough."""
     times, cost = table(records, experiment.response), table(records, "cpu")
     if answer not in times.configurations:
         return None

@@ -2,14 +2,14 @@
 """Whether a declared statement holds: the ratio y(a) / y(b) within blocks, or the difference, from one interval.
 
 In each block, and at each level of every factor that neither side names, the sides are compared by the difference of
-their mean logarithms; the differences of a block are averaged. What the blocks say is then one number each, and the
-interval is that of docs/measuring.md: the pseudomedian of the blocks' log-ratios with the signed-rank interval.
+their mean logarithms; the differences of a block are averaged. So each block gives one number, and the interval is that
+of docs/measuring.md: the pseudomedian of the blocks' log-ratios with the signed-rank interval.
 
-The mean over those levels is shown, but proves nothing of each: judging.py has what intervals say of a claim. Findings
-along a factor are those of thresholds.py; what is divided by a `line` is in linearity.py.
+The mean over those levels is shown, but it proves nothing about each level: judging.py says what intervals prove.
+Findings along a factor are those of thresholds.py; what is divided by a `line` is in linearity.py.
 
-Where b is the best of several levels, that is chosen for each block by the other blocks, and then compared in this one:
-were it chosen by the same launches, noise alone would make the best of many look better than it is.
+If b is the best of several levels, the other blocks choose it for each block, which then compares it. If the same
+launches chose and compared, noise alone would make the best of many look better than it is.
 """
 
 import math
@@ -37,8 +37,8 @@ BLOCK = ["machine", "replicate"]
 """columns that name a block"""
 
 MOSTLY = 0.5
-"""Levels at which more of the blocks than this lack a side are left out, then blocks that lack one of the others. Where
-launches failed at such a level, the finding cannot hold: where it fails would be what was left out."""
+"""A level is left out if more than this share of the blocks lack a side there; then blocks are left out that lack
+another level. If launches failed at such a level, the finding cannot hold, because the level may be where it fails."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +49,10 @@ class Answer:
     at: Mapping[str, Level]
     """the levels of `each`, and of machine where there are several"""
     ratio: Interval
-    """y(a) / y(b), or their difference; of a finding along a factor that of its levels; without b y(a)"""
+    """y(a) / y(b), or their difference; for a finding along a factor the ratio of its levels; without b, y(a)"""
     verdict: Verdict
     extremes: tuple[tuple[str, float], ...] = ()
-    """the levels where the ratio is smallest and where it is largest, each with its estimate; () for one"""
+    """the levels with the smallest and the largest ratio, each with its estimate; () if there is one level"""
     against: tuple[str, Interval] | None = None
     """the level farthest from the claim of those whose own interval is not within it, and that interval"""
     oversubscribed: tuple[int, ...] = ()
@@ -64,11 +64,11 @@ class Answer:
     chosen: str = ""
     """the level that was the best most often, with its column, and in how many of the blocks"""
     reached: tuple[tuple[str, Interval], ...] = ()
-    """of a finding along a factor: its level from which on y is small, for each side"""
+    """for a finding along a factor: for each side, the level from which on y is small"""
     rows: frozenset[int] = frozenset()
     """places in the frame of the launches that it compares"""
     scatter: float = math.nan
-    """standard deviation over blocks of what is compared, at the level that has most of it: log-ratio or difference"""
+    """largest standard deviation over blocks, among the levels, of the log-ratio or difference"""
 
 
 def answers(found: "pd.DataFrame", experiment: Experiment, finding: Finding) -> tuple[Answer, ...]:
@@ -191,7 +191,7 @@ def _against(cells: Mapping[str, Interval], finding: Finding) -> tuple[str, Inte
 
 
 def logarithms(rows: "pd.DataFrame", finding: Finding) -> "pd.Series":
-    """log y, less that of the row's reference within its block where the finding normalises."""
+    """log y; if the finding normalises, less the log y of the row's reference in its block."""
     values = rows[finding.y].astype("float64")
     logs = values.where(values > 0).map(np.log, na_action="ignore")
     if finding.normalise is None:

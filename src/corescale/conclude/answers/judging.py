@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What intervals say of a claim: of one, of every level, of several levels, of their mean; or why nothing is said."""
+"""The verdict of intervals on a claim about one ratio, every level, several levels or their mean; or why there is
+none."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
@@ -35,7 +36,7 @@ def _several(cells: Sequence[Verdict], shared: Sequence[Verdict], finding: Findi
 def _all(cells: Sequence[Verdict], shared: Sequence[Verdict]) -> Verdict:
     """The verdict on every level: the weakest of `cells` if each holds or is equal.
 
-    `does not hold` if the mean is outside the claim, or a level whose confidence is that of all together.
+    `does not hold` if the mean is outside the claim, or a level is, at the confidence shared by all levels.
     """
     if set(cells) <= {"holds", "equal"}:
         return "equal" if "equal" in cells else "holds"
@@ -59,7 +60,7 @@ def judge(ratio: Interval, finding: Finding) -> Verdict:
 
 
 LEFT_OUT = "left out of this run"
-"""the begin of what is said of levels that are not among the run's"""
+"""how the reason begins if the run has no such level"""
 
 
 def lacking(rows: "pd.DataFrame", needs: Mapping[str, int]) -> str:
@@ -86,7 +87,7 @@ def absent(found: "pd.DataFrame", wanted: Selection) -> str:
 
 
 def _first_absent(found: "pd.DataFrame", levels: Selection) -> str:
-    """The levels of one column that no launch has, or all where only their combination is missing."""
+    """The levels of one column that no launch has, or all if only their combination is missing."""
     alone = ({name: of} for name, of in levels.items())
     return said(next((one for one in alone if found[selected(found, one)].empty), levels))
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """How far y is from a straight line of a factor: each value over the chord from the least level to the largest.
 
-Between the ends this is 1 for any y = a + b x, whatever its fixed part a. A ratio of two levels is that of x only
-if a is 0. Of a curve it is not: in the middle of 100, 1,000 and 10,000 it is 0.82 of x^1.1, 0.79 of x log(x) and 1.74
-of the root of x. Levels far apart show it best: near an end every curve is near its chord.
+Between the ends this is 1 for any y = a + b x, whatever its fixed part a. (A ratio of two levels equals that of x only
+if a is 0.) For a curve it is not 1: in the middle of 100, 1,000 and 10,000 it is 0.82 of x^1.1, 0.79 of x log(x) and
+1.74 of the root of x. Levels far apart show it best: near an end every curve is near its chord.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def over_chord(rows: "pd.DataFrame", y: str, along: str, alike: Sequence[str]) -> "pd.Series":
     """log(y / chord), where the ends are rows that are equal in the columns `alike`; NaN at the ends and without them.
 
-    Raises UsageError where the levels of `along` are no numbers.
+    Raises UsageError if the levels of `along` are no numbers.
     """
     try:
         x = rows[along].astype("float64")

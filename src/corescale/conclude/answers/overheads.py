@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether a declared sum of factors describes the overhead: fitted, compared with others, and judged.
 
-It *holds* where configurations that the fit has not seen are surely predicted within the declared error, every
-coefficient is surely above 0, as what costs time is, no other model surely predicts better, and each that has no more
-factors surely predicts worse: of two that the data do not distinguish, neither is shown.
-That it fails beyond some overhead *holds* where it is surely off by more than that there, and by more than before.
+It *holds* if four things are certain. Configurations that the fit has not seen are predicted within the declared error.
+Every coefficient is above 0, as anything that costs time must be. No other model predicts better. Each model with no
+more factors predicts worse: of two that the data do not distinguish, neither is shown. A claim that the sum fails
+beyond some overhead *holds* if the error there is certainly above the declared one and above the error below.
 """
 
 import math
@@ -112,15 +112,15 @@ class Modelled:
     at: Mapping[str, Level]
     verdict: Verdict
     choice: OverheadChoice | None = None
-    """every model's fit; None where nothing could be fitted"""
+    """every model's fit; None if nothing could be fitted"""
     why: str = ""
-    """what keeps the statement from holding; empty where it holds"""
+    """what keeps the statement from holding; empty if it holds"""
     oversubscribed: bool = False
     """whether launches with more threads than cores are among what was fitted"""
     reach: Reach | None = None
-    """of a claim that the model fails beyond some overhead: how far off it is there"""
+    """if the claim is that the model fails beyond some overhead: its error there"""
     beside: OverheadFit | None = None
-    """of a claim that it predicts worse than elsewhere: the fit there"""
+    """if the claim is that it predicts worse than elsewhere: the fit there"""
     points: tuple[Point, ...] = ()
     """what was measured of every configuration but the references"""
     rows: frozenset[int] = frozenset()

@@ -41,25 +41,25 @@ class Recommendation:
     baseline: Configuration
     winner: Configuration
     gain: Interval | None
-    """T_baseline / T_winner from confirmation pairs alone; None where the winner is the baseline, or none were made"""
+    """T_baseline / T_winner from confirmation pairs alone; None if the winner is the baseline, or none were made"""
     within: float | None
     """the winner's time is within this fraction of the best of all, at `confidence`; None where blocks were too few"""
     confidence: float
     candidates: tuple[Candidate, ...]
     """fastest first, excluded ones last; the ratio of the winner is the gain of its confirmation pairs"""
     untyped: tuple[tuple[str, Level], ...] = ()
-    """levels of the baseline that no shell gives; none where it is what the shell would launch"""
+    """levels of the baseline that no shell gives; none if it is what the shell would launch"""
     cheaper: Cheaper | None = None
     fronts: tuple[Front, ...] = ()
     tied_with: tuple[tuple[Configuration, float | None], ...] = ()
     """configurations of a race that may be faster than the answer, and by how much at most; None: unknown"""
     rehearsal: Rehearsal | None = None
     broken: str | None = None
-    """how the baseline breaks a constraint; None where it breaks none"""
+    """how the baseline breaks a constraint; None if it breaks none"""
     not_shown: tuple[str, ...] = ()
     """the constraints that the launch to use is neither shown to meet nor to break"""
     failing: str | None = None
-    """how the baseline failed while another one never did; None where it did not"""
+    """how the baseline failed while another one never did; None if it did not"""
     by_chance: bool = False
     """whether those failures may be chance, and the other one is not shown to be faster"""
     others: int = 0
@@ -67,7 +67,8 @@ class Recommendation:
     untried: int = 0
     """configurations of a race that were never launched"""
     same: int = 0
-    """configurations that were not tried: with other threads alone, of which the program reads no variable"""
+    """configurations that were not tried, because they differ in threads alone and the program reads no variable for
+    those"""
     unread: Unread = ""
     """what the programs do not read though nothing else tells it"""
     confirmation: Gain | None = None
@@ -110,7 +111,7 @@ class Recommendation:
     def decided(self) -> bool:
         """Whether the answer is shown: a gain, or that there is none by the tolerance.
 
-        That a candidate is not faster says nothing of what may be faster than the candidate.
+        If a candidate is shown not to be faster, others may still be.
         """
         if self.by_chance or not self.keep_baseline or not self.others:
             return not self.by_chance
@@ -177,7 +178,7 @@ def _fell(records: Sequence[Record], configuration: Configuration, now: Configur
 def gain_in(
     phase: Phase, records: Sequence[Record], experiment: Experiment, configuration: Configuration
 ) -> Interval | None:
-    """T_baseline / T of this configuration by the blocks of one phase; None where no block has both."""
+    """T_baseline / T of this configuration by the blocks of one phase; None if no block has both."""
     now, times = baseline(experiment), table(records, experiment.response, phase)
     if not {configuration, now} <= set(times.configurations):
         return None

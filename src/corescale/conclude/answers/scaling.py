@@ -49,7 +49,7 @@ class Row:
     oversubscribed: bool
     warnings: tuple[str, ...] = ()
     wanted_cores: float = math.nan
-    """median of CPU time, and of what waiting for a core explains of the rest, over wall time"""
+    """median of CPU time over wall time; time that threads waited for a core counts, too"""
     running: float = math.nan
     """median number of threads that ran or waited for a core"""
     timing: Timing | None = None
@@ -84,11 +84,11 @@ class Curve:
     """every model fitted, and which one to show, by the levels of p that the cores can hold; None below two of them,
     and in weak scaling"""
     overhead: OverheadChoice | None = None
-    """f = a p, and with p^2, by the same levels; None where there is no choice of a model"""
+    """f = a p, and with p^2, by the same levels; None if there is no choice of a model"""
 
     @property
     def fits(self) -> tuple[Fit, ...]:
-        """The fits of all models, in the order of the table MODELS; that of the model to show is as unsure as its
+        """The fits of all models, in the order of the table MODELS; the shown model's intervals also cover its
         rivals."""
         best = self.choice.best if self.choice else None
         fits = self.choice.fits.values() if self.choice else ()

@@ -90,7 +90,7 @@ def together(parts: Sequence[Part]) -> tuple[Experiment, tuple[Record, ...]]:
 
 
 def _differences(one: Part, other: Part) -> Iterator[tuple[str, str]]:
-    """What of their launches, other than the levels, would make one number of two things; first what says most."""
+    """What differs between their launches, except levels, and forbids one number for both; the most telling first."""
     of_one_machine = one.machine == other.machine
     for here, there in zip_longest(_said(one, of_one_machine), _said(other, of_one_machine), fillvalue="no other"):
         if here != there:

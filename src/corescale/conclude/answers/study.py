@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a study says: every configuration's time, weak scaling where it was asked for, and whether its findings hold.
+"""What a study shows: every configuration's time, weak scaling if it was asked for, and whether its findings hold.
 
 The answers of one finding share its confidence. If a study goes on until they are decided, the error is spent over the
-looks, in equal parts, and an answer is that of the first look that decided it: what its launches say later, made for
-others, cannot undo it.
+looks, in equal parts, and the first look that decides a finding gives its answer: later launches, made for other
+findings, cannot undo it.
 """
 
 import math
@@ -139,9 +139,9 @@ RANKS = math.pi / 3
 class Power:
     """What a study's finding can show, and in how long, from the scatter of its first few blocks.
 
-    A difference is shown in four of five studies if it is as large as the half width of an interval and what an
-    estimate is off in one of five. Both shrink with the root of the blocks. The interval is that of the rule `decided`.
-    Sizes are of logarithms, or of the difference that is claimed.
+    A difference is shown in four of five studies if it is as large as the sum of an interval's half width and the error
+    that an estimate exceeds in one of five. Both shrink with the root of the blocks. The interval is that of the rule
+    `decided`. Sizes are of logarithms, or of the difference that is claimed.
     """
 
     answer: Answer
@@ -157,7 +157,7 @@ class Power:
 
 
 def foresee(records: Sequence[Record], experiment: Experiment) -> tuple[Power, ...]:
-    """Of each answer about a ratio or difference of two blocks or more; the others are left out."""
+    """One for each answer about a ratio or difference in two blocks or more."""
     rows, timed = frame(records, experiment), [record for record in records if record.phase == "measure"]
     stop = Stop(rule="decided", max_blocks=DECIDED_BLOCKS, confidence=experiment.stop.confidence)
     found: list[Power] = []

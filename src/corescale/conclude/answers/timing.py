@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plain times of launches: of one command as hyperfine reports it, slow ones, and what a gain is on average.
+"""Plain times of launches: one command's as hyperfine reports them, slow launches, and the gain on average.
 
-A gain is about the centre of the ratios within blocks. Who launches a program all day gains by the ratio of the mean
-times, and one that is sometimes slow by itself loses there what its typical launch gains.
+A gain is about the centre of the ratios within blocks. Someone who launches a program all day gains the ratio of the
+mean times. If it is sometimes slow by itself, the mean loses what a typical launch gains.
 """
 
 import math
@@ -48,7 +48,7 @@ class Averages:
 def averages(
     records: Sequence[Record], experiment: Experiment, other: Configuration, gain: Interval | None
 ) -> Averages | None:
-    """None where the ratio of the means lies within the interval of the gain, or where launches are few."""
+    """None if the ratio of the means lies within the interval of the gain, or where launches are few."""
     blocks = {*counted_pairs(records, other)}
     fresh = [r for r in records if r.block in blocks and r.phase == "confirm"]
     ours, baselines = (_times(fresh, experiment, c) for c in (other, baseline(experiment)))
@@ -100,7 +100,7 @@ class Timing:
 
 
 def timing(records: Sequence[Record], configuration: Configuration, name: str) -> Timing | None:
-    """The times of a configuration's measuring launches; None where none gave the response."""
+    """The times of a configuration's measuring launches; None if none gave the response."""
     launches = [r for r in of(records, configuration) if math.isfinite(r.response(name))]
     if not launches:
         return None

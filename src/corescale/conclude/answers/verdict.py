@@ -86,7 +86,7 @@ def compare(records: Sequence[Record], experiment: Experiment, gate: Gates | Non
 
 
 def _alone(records: Sequence[Record], experiment: Experiment, only: Configuration) -> tuple[Comparison, ...]:
-    """One command beside itself; nothing where no launch succeeded."""
+    """One command beside itself; nothing if no launch succeeded."""
     found = timing(records, only, experiment.response)
     if found is None:
         return ()

@@ -2,7 +2,8 @@
 """Weak scaling: the work grows with the threads, so that ideally the time stays the same.
 
 Whether the work per thread is constant is checked against what was declared and, where the program reports its work
-(region.h), against what it did. At each p, T = a + b work over the loads makes flat overhead a number.
+(region.h), against what it did. At each p, the fit T = a + b work over the loads gives the overhead that does not grow
+with the work.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,7 +41,7 @@ class WeakScaling:
     """What may be said of it."""
 
     refusal: str
-    """why this is no weak scaling; empty where it is"""
+    """why this is no weak scaling; empty if it is"""
     lines: tuple[Line, ...]
 
 

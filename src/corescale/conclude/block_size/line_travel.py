@@ -6,8 +6,8 @@ L3 domain, `far` more for each group beyond the first. The tail is half a block 
 
     time(B) = N w / T + (N / (T B)) (near + far (G - 1)) + B w / 2,   1 <= B <= N / T
 
-and the best block is sqrt(2 N (near + far (G - 1)) / (T w)). Iterations vary more where they are longer, since then
-they wait for memory that others use too: the tail grows as w**spread, and spread = 1 is the plain balance.
+and the best block is sqrt(2 N (near + far (G - 1)) / (T w)). Longer iterations vary more, because they wait for memory
+that others use too. So the tail grows as w**spread; spread = 1 is the plain balance.
 """
 
 import math
@@ -27,7 +27,7 @@ PLAUSIBLE = np.array([1.5, 1.5, 0.5])
 PRICE = 0.002
 """price in mean log time lost"""
 USUAL = 1000.0
-"""an iteration of so many clocks counts as what it takes in the library's policy `trained`"""
+"""clocks of the iteration whose time the library's policy `trained` does not scale by the spread"""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Iteration:
 
 @dataclass(frozen=True)
 class LineTravel:
-    """Constants come from the columns alone: on a held-out platform they are those of the other platforms."""
+    """Constants come from these columns alone, so a held-out platform is predicted from the others."""
 
     computes: bool = False
     """whether operations take time; those of the published tables were folded away"""

@@ -61,7 +61,7 @@ class Trained:
 def trained(records: Iterable[Record], groups: int) -> Trained:
     """The least over replicates, as disturbances only add. `groups` is how many L3 domains the threads span.
 
-    Raises UsageError where a factor is missing or no loop was timed at two blocks.
+    Raises UsageError if a factor is missing or no loop was timed at two blocks.
     """
     seen: dict[Case, list[Cells]] = {}
     for record in records:
@@ -125,7 +125,7 @@ class Scores:
     fitted: Mapping[str, float]
     """constants that the columns determine, in ns (`uneven` has no unit), after loop time's fit to all"""
     noise: Score | None
-    """by the best block of the other launches; None where there are none"""
+    """by the best block of the other launches; None if there are none"""
     weights: Mapping[str, float]
     """what the library's policy `trained` reads, after line travel's fit to all"""
     launched: Mapping[str, Score]

@@ -42,9 +42,8 @@ class Chance:
 
 
 def chances(names: Sequence[str], shares: Mapping[str, float], *, compared: bool) -> tuple[Chance, ...]:
-    """For each factor whether it can matter, by the share of each row in the ledger of the baseline.
-
-    `compared`: whether the ledger knows what is inflated. What it does not know may matter.
+    """Whether each factor can matter, by the share of each row in the baseline's ledger. `compared`: whether the ledger
+    knows inflated computing; if not, that row may matter.
     """
     return tuple(_chance(name, shares, compared=compared) for name in names)
 

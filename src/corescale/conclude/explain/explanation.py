@@ -23,7 +23,7 @@ SERIAL = 2
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One thread: the row that has most of each part of the time; None where it was off the CPU, or not there."""
+    """One thread: the row that has most of each part of the time; None if it was off the CPU, or not there."""
 
     process: int
     thread: int
@@ -129,7 +129,7 @@ class Explanation:
     hotspots: tuple[Hotspot, ...] = ()
     lines: tuple[Line, ...] = ()
     stretches: tuple[Stretch, ...] = ()
-    """in which one CPU at most was in use; none where the launch has one thread"""
+    """in which one CPU at most was in use; none if the launch has one thread"""
     messages: tuple[tuple[int, MessageTimes], ...] = ()
     """the calls of MPI of each rank with each partner, the longest first"""
 
@@ -153,7 +153,7 @@ def explanation(ledger: Ledger, profiles: Sequence[tuple[Profile, Namer]]) -> Ex
 
 
 def messages(profiles: Sequence[Profile]) -> tuple[tuple[int, MessageTimes], ...]:
-    """By the number of each rank: its place in the order of starts, where nothing says one."""
+    """By each rank's number, or by its place in the order of starts if it has none."""
     ranks = sorted(profiles, key=lambda profile: profile.started)
     found = (
         (place if profile.rank is None else profile.rank, one)
@@ -164,7 +164,7 @@ def messages(profiles: Sequence[Profile]) -> tuple[tuple[int, MessageTimes], ...
 
 
 def in_use(profiles: Sequence[Profile]) -> Mapping[int, float]:
-    """The share of the time in which so many CPUs were in use by all of them together, to the nearest."""
+    """For each number of CPUs, the share of the time in which all profiles together used that many, to the nearest."""
     counts = Counter(round(cpus) for cpus in _together(profiles))
     return {cpus: counts[cpus] / counts.total() for cpus in sorted(counts)}
 

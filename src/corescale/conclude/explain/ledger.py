@@ -247,7 +247,7 @@ def _rows(profile: Profile) -> dict[LedgerRow, float]:
     """Rows of one process, which sum to its wall time x threads.
 
     Computing threads own the shares `active` and `excess`: CPU time, time in a run queue, and time off the CPU that no
-    source saw. The excess beyond the launch's threads is taken first from time that no source saw, then from the queue.
+    source saw. If these exceed the launch's threads, time that no source saw is cut first, then the queue.
     """
     share = profile.shares
     owned = share["active"] + share["excess"]

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which model to show: the simplest that no other one surely beats at predicting a level of p it has not seen.
 
-What is tied is not the same: parameters and forecasts of the model that is shown are as unsure as those of all
-that stand.
+Tied models are not equal: the intervals of the shown model's parameters and forecasts also cover those of its ties.
 """
 
 from collections.abc import Mapping
@@ -24,7 +23,7 @@ LEVELS = 6
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The fits of all models, and the one to show; None where no model is identifiable."""
+    """The fits of all models, and the one to show; None if no model is identifiable."""
 
     best: Fit | None
     fits: Mapping[str, Fit]
@@ -85,7 +84,7 @@ def _beyond(models: Mapping[str, ScalingModel], fits: Mapping[str, Fit]) -> str:
 
 
 def _held_out_errors(model: ScalingModel, p: Floats, log_times: Floats) -> Floats:
-    """Root mean square error over held-out levels: of the data, then of each resample; NaN where there is none."""
+    """Root mean square error over held-out levels: of the data, then of each resample; NaN if there is none."""
     columns = np.isfinite(log_times).any(axis=0)
     rows = np.isfinite(log_times).any(axis=1)
     p, log_times = p[columns], log_times[np.ix_(rows, columns)]

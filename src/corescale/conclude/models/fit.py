@@ -20,7 +20,8 @@ MISFIT = 0.01
 
 
 FEWEST_LEVELS = 4
-"""of p, below which a forecast beyond them has no interval: from two, those at 4 times the range covered in 4 to 70%"""
+"""levels of p below which an extrapolation has no interval: from two, intervals at 4 times the range covered in 4 to
+70%"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ def gauss_newton(
 ) -> Floats:
     """Terms [..., k] that minimise sum_p weights[p] (log_times[..., p] - log(basis @ terms)[p])^2, signs free, T > 0.
 
-    basis is [L, k]. NaN where the levels do not determine the terms.
+    basis is [L, k]. NaN if the levels do not determine the terms.
     """
     terms = (
         _relative_fit(basis, log_times, weights)
@@ -56,13 +56,13 @@ def _solve(design: Floats, target: Floats, weights: Floats) -> Floats:
 
 
 def influence(design: Floats, weights: Floats) -> Floats:
-    """(X' W X)^-1 X' W of design X [..., L, k]: how the fit answers to each level's datum. NaN where it is singular."""
+    """(X' W X)^-1 X' W of design X [..., L, k]: how the fit answers to each level's datum. NaN if it is singular."""
     weighted = design * weights[:, None]
     return _solved(design, weighted, np.swapaxes(weighted, -1, -2))
 
 
 def _solved(design: Floats, weighted: Floats, right: Floats) -> Floats:
-    """(X' W X)^-1 right [..., k, m] for many X at once, NaN where it is singular."""
+    """(X' W X)^-1 right [..., k, m] for many X at once, NaN if it is singular."""
     normal = np.swapaxes(design, -1, -2) @ weighted
     scale = np.sqrt(np.diagonal(normal, axis1=-2, axis2=-1))[..., None]
     normal = normal / (scale * np.swapaxes(scale, -1, -2))

@@ -2,8 +2,8 @@
 """Extra-P's performance model normal form (Calotoiu et al. 2013) with one term: T(p) = c0 + c1 p^i log2(p)^j.
 
 Exponents come from a fixed set, negative ones too, as strong scaling needs; which pair (i, j) is shown is decided as
-there, by how well each level is predicted from the others. It is not in the table MODELS: of a family of hypotheses one
-is the best by chance, so it is fitted only where it is asked for.
+there, by how well each level is predicted from the others. It is not in the table MODELS, because one of many
+hypotheses fits best by chance. So it is fitted only on request.
 """
 
 import functools

@@ -108,7 +108,7 @@ class OverheadChoice:
 
 
 def fit(measured: Measured, factors: Mapping[str, Floats], confidence: float = 0.95) -> OverheadFit:
-    """The least-squares fit; `factors` has a value for each configuration. ValueError where it is not determined."""
+    """The least-squares fit; `factors` has a value for each configuration. ValueError if it is not determined."""
     columns, overheads = measured.overheads()
     design = np.column_stack([values[columns] for values in factors.values()])
     some = np.isfinite(overheads).any(axis=0)
@@ -210,14 +210,14 @@ def _warning(design: Floats, blocks: int, confidence: float) -> str:
 
 
 def _lower(squares: Floats, blocks: int, confidence: float) -> float:
-    """The root of the lower percentile of squares that noise was taken out of; NaN where there can be no interval."""
+    """The root of the lower percentile of squares from which noise was subtracted; NaN if there can be no interval."""
     if blocks < fewest_blocks(confidence) or not np.isfinite(squares).all():
         return math.nan
     return math.sqrt(max(0.0, float(np.quantile(squares, (1 - confidence) / 2))))
 
 
 def _noise(weights: Floats, summary: Summary) -> Floats:
-    """The mean square that the centres' own scatter adds to a held-out error; NaN where there is no error."""
+    """The mean square that the centres' own scatter adds to a held-out error; NaN if there is no error."""
     return np.asarray(np.mean(np.einsum("ij,...jk,ik->...i", weights, summary.covariance, weights), axis=-1))
 
 
@@ -253,7 +253,7 @@ class Reach:
 
 
 def reach(measured: Measured, factors: Mapping[str, Floats], limit: float, confidence: float = 0.95) -> Reach:
-    """The fit where f <= `limit` against all that is beyond; ValueError where one of the two is missing."""
+    """The fit where f <= `limit` against all that is beyond; ValueError if one of the two is missing."""
     columns, overheads = measured.overheads()
     columns, overheads = columns[some := np.isfinite(overheads).any(axis=0)], overheads[:, some]
     blocks = overheads.shape[0]

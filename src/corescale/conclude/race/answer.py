@@ -26,7 +26,7 @@ class Gain:
     verdict: Literal["faster", "not faster"] | None
     """`not faster`: not by the tolerance; None: not decided"""
     more: int | None
-    """pairs that should decide it, by the scatter so far; None where it is decided, or nothing is known"""
+    """pairs that should decide it, by the scatter so far; None if it is decided, or nothing is known"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ class Fit:
 
     @property
     def variances(self) -> Floats:
-        """Of one launch of each; 0 where they are not known."""
+        """Variance of one launch of each configuration; 0 where it is not known."""
         return np.divide(self.squares, self.freedom, out=np.zeros(self.freedom.size), where=self.freedom > 0)
 
 
@@ -86,7 +86,7 @@ def trend(mixes: Floats, log_times: Floats) -> Floats | None:
     """Log time of every mix of t threads and m ranks, shape (k, 2), by those launched; NaN in `log_times` for others.
 
     p T = c (1 + a1 (t - 1) + a2 (m - 1) + a3 (p - 1)), the overhead of conclude/models/overhead_factors.py, with c one
-    more unknown. It only orders, too. None where the launched do not determine it.
+    more unknown. It only orders, too. None if the launched do not determine it.
     """
     tried, (threads, ranks) = np.isfinite(log_times), mixes.T
     p, ones = threads * ranks, np.ones_like(threads)
@@ -122,6 +122,6 @@ def upper(rows: Floats, fitted: Fit, c: int, tail: float, options: RaceOptions) 
 
 @functools.lru_cache(maxsize=4096)
 def _by_ranks(differences: bytes, tail: float) -> float:
-    """By signed ranks; it is asked again and again, as the blocks of a look never change."""
+    """The bound by signed ranks. It is cached, because the blocks of a look never change."""
     values = np.frombuffer(differences)
     return float(walsh_bounds(values, tail_count(values.size, tail))[2])

@@ -52,7 +52,7 @@ class Scatter(NamedTuple):
 
 
 def scatter(groups: Iterable[Sequence[float]]) -> Scatter:
-    """Of single launches, about the mean of each group."""
+    """The scatter of single launches about the mean of their group."""
     logs = [np.log(group) for group in groups if group]
     freedom, squares = sum(one.size - 1 for one in logs), sum(float(((one - one.mean()) ** 2).sum()) for one in logs)
     return Scatter(freedom, 2 * squares / freedom if freedom else 0.0)

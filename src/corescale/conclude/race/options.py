@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class RaceOptions:
-    """The defaults are the race; others are for the ablation (benchmarks/race.py)."""
+    """The defaults are the race; others are for the ablation (benchmarks/race_ablation.py)."""
 
     growth: float = 1.5
     """Blocks at a planned look, as a multiple of those at the look before. Each look has a share of the error."""

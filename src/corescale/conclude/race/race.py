@@ -41,7 +41,7 @@ class Standing:
     """What the records say but for the confirmation pairs. A column is a configuration."""
 
     rehearsal: Block | Rehearsal | None
-    """a block of it that is to come, or what it showed"""
+    """its next block, or what it showed"""
     eliminated: Mapping[Configuration, Why]
     entered: int
     raced: Mask
@@ -52,7 +52,7 @@ class Standing:
     rows: Floats
     """log times of the measuring blocks"""
     mean: Floats
-    """log times as believed, also of what was never launched"""
+    """estimated log times of all, also of those never launched"""
     leader: int
     upper: Floats
     """bounds of log(T_leader / T_j)"""
@@ -106,7 +106,7 @@ class Race:
 
     @functools.cached_property
     def standing(self) -> Standing:
-        """By the records so far; `add` forgets it."""
+        """What the records so far show; `add` clears the cache."""
         rehearsal, eliminated = rehearsed(self.records, self.experiment, self.options), self._eliminated()
         kept = rehearsal.kept if isinstance(rehearsal, Rehearsal) else None
         entered = kept or distinguishable(self.experiment, detected(self.records))
@@ -200,7 +200,7 @@ class Race:
         return chosen
 
     def _hopeful(self, new: Columns) -> Columns:
-        """The new ones in the order of belief; of threads x ranks by the overhead model where it can be fitted."""
+        """The new ones, most hopeful first; threads x ranks by the overhead model if it can be fitted."""
         found, layouts = self.standing, [c.layout for c in self._everyone]
         mixed = np.array([(one.threads_per_rank, one.ranks_per_node * one.nodes) for one in layouts], dtype=float)
         trend = bounds.trend(mixed, np.where(found.tried, found.mean, np.nan))
@@ -208,13 +208,13 @@ class Race:
 
     @property
     def _drawing(self) -> np.random.Generator:
-        """By the seed that the loop drew for the last block."""
+        """A generator seeded as the loop drew for the last block."""
         return np.random.default_rng([len(self.records), self.records[-1].seed if self.records else 0])
 
     # Budget and caps
 
     def _room(self) -> int:
-        """Pairs that a budget keeps room for: a share of it where the leader's first look needs as many."""
+        """Pairs that a budget keeps room for: as many as the leader's first look needs, up to a share of the budget."""
         found, whole = self.standing, self.budget.whole
         if self.experiment.stop.confirm_pairs is not None:
             return self.experiment.stop.confirm_pairs
@@ -226,12 +226,12 @@ class Race:
         return room if 2 * room + 3 <= whole else 0  # two launches to compare come first
 
     def _first_look(self, c: int) -> int:
-        """Pairs to the first look, planned from its lead, the log time behind which the baseline is."""
+        """Pairs to the first look, planned from its lead: how far the baseline is behind in log time."""
         found, now = self.standing, self._columns[self.now]
         return confirmation.first_look(float(found.mean[now] - found.mean[c]), found.fit.noise, self.options)
 
     def _fitting(self, block: Block, room: int) -> Block | None:
-        """The block without the last of what is new, as far as the budget asks for it; None for nothing."""
+        """The block without its last new configurations, as far as the budget requires; None if nothing fits."""
         new = [c for c in block.configurations[1:] if c not in self.budget.walls]
         while not self.budget.pays_for(block, room):
             if len(block.configurations) == 2 and not len(self.standing.rows) and self.budget.has_launches(block):
@@ -243,7 +243,7 @@ class Race:
         return block
 
     def _cap(self) -> float | None:
-        """The time after which a launch is capped; only where that is the response."""
+        """The time after which a launch is capped; None if the response is not the time."""
         if self.experiment.response != "wall":
             return None
         out = self.standing.eliminated

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A smaller input: blocks of everything rank the configurations, full launches of some check that ranking.
 
-What is far behind in it is not raced: by more than twice the range of the shifts from small to full that the check saw.
+A configuration is not raced if it is behind by more than twice the range of the shifts from small to full in the check.
 """
 
 import math
@@ -30,9 +30,9 @@ class Rehearsal:
     """configurations to race"""
     of: int
     margin: float | None = None
-    """log time behind its best within which they were, or they were checked; None where it could not be checked"""
+    """log time behind the best, within which a configuration is kept; None if it could not be checked"""
     failure: Record | None = None
-    """of the baseline in it: nothing can be compared with it there"""
+    """the baseline's failure in it, so that nothing can be compared with the baseline"""
 
     @property
     def says(self) -> str:
@@ -46,7 +46,7 @@ class Rehearsal:
 
 
 def rehearsed(records: Sequence[Record], experiment: Experiment, options: RaceOptions) -> Block | Rehearsal | None:
-    """The next block of the rehearsal or its check, or else what both showed; None where none was asked for."""
+    """The next block of the rehearsal or its check, or else what both showed; None if none was asked for."""
     if not experiment.tuning.rehearsal:
         return None
     everyone, now = configurations(experiment), baseline(experiment)

@@ -25,7 +25,7 @@ class Allocator:
     libraries: tuple[str, ...]
     """file names that may be preloaded, the preferred first; * matches anything"""
     package: str | None
-    """package of Debian; None where it has none"""
+    """package of Debian; None if it has none"""
 
 
 ALLOCATORS: dict[str, Allocator] = {
@@ -65,7 +65,7 @@ def locate(name_or_path: str) -> Path:
 
 
 def find(name: str) -> Path | None:
-    """The first loadable library of an allocator of the table; None where there is none (as for `system`)."""
+    """The first loadable library of an allocator of the table; None if there is none (as for `system`)."""
     return find_library(ALLOCATORS[name].libraries)
 
 
@@ -77,12 +77,12 @@ def find_library(patterns: tuple[str, ...]) -> Path | None:
 
 
 def inherited() -> str | None:
-    """Which allocator of the table this process's LD_PRELOAD hands on; None where it is none that is known."""
+    """Which allocator of the table this process's LD_PRELOAD hands on; None if it is none that is known."""
     return named_in(os.environ.get("LD_PRELOAD", ""))
 
 
 def named_in(preload: str) -> str | None:
-    """Which allocator of the table a value of LD_PRELOAD names; None where it is none that is known."""
+    """Which allocator of the table a value of LD_PRELOAD names; None if it is none that is known."""
     files = [Path(word).name for word in re.split(r"[:\s]+", preload)]
     named = (name for name, each in ALLOCATORS.items() for file in files for pattern in each.libraries
              if fnmatch.fnmatchcase(file, pattern))  # fmt: skip
@@ -96,7 +96,7 @@ def means(level: object, name: object) -> bool:
 
 def replaced(preload: str, library: str | None) -> str | None:
     """A value of LD_PRELOAD with `library` (None: the C library's own) in place of its known allocators: in front where
-    there is none. All else stays, in its order. None where nothing is left.
+    there is none. All else stays, in its order. None if nothing is left.
     """
     words = [word for word in re.split(r"[:\s]+", preload) if word]
     others = [word for word in words if named_in(word) is None]

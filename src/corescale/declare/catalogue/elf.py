@@ -12,7 +12,7 @@ from elftools.elf.enums import ENUM_DT_FLAGS_1
 
 
 def refusal(path: Path) -> str | None:
-    """Why `path` cannot be preloaded into programs of this machine, or None where it can."""
+    """Why `path` cannot be preloaded into programs of this machine, or None if it can."""
     try:
         with path.open("rb") as file:
             found = ELFFile(file)

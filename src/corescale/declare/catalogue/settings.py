@@ -128,7 +128,7 @@ def version_of(library: str) -> Version | None:
 
 
 def glibc() -> Version | None:
-    """The version of the C library; None where it is another."""
+    """The version of the C library; None if it is another."""
     match = re.match(r"glibc (\d+)\.(\d+)", os.confstr("CS_GNU_LIBC_VERSION") or "")
     return (int(match[1]), int(match[2])) if match else None
 

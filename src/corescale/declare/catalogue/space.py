@@ -96,7 +96,7 @@ def _secure(program: Path) -> bool:
 
 
 def no_preload(argv: Sequence[str]) -> str:
-    """Why no allocator can be preloaded into the command; empty where one may, as far as its file tells."""
+    """Why no allocator can be preloaded into the command; empty if one may, as far as its file tells."""
     name, program = argv[0], _program(argv)
     if program is not None and _secure(program):
         return f"{name} is set-user-id, for which the loader ignores preloads"

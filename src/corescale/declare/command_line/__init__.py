@@ -41,7 +41,7 @@ def scan(
 
 
 def _sealing(request: ScanRequest, made: Experiment) -> Experiment:
-    """Nothing may launch the largest p early; raises UsageError where that cannot be."""
+    """Nothing may launch the largest p early; raises UsageError if that cannot be."""
     levels = {c.layout.p for c in configurations(made) if not made.is_serial(c)}
     if len([p for p in levels if 2 * p <= max(levels)]) < 2:
         what = f"p = {', '.join(map(str, sorted(levels)))} leaves nothing to forecast from"
@@ -140,7 +140,7 @@ def _loadable(
 
 
 def unloadable_by_file(commands: Sequence[Command]) -> str:
-    """Why no allocator can be preloaded into one of the commands, as far as its file shows; empty where one may."""
+    """Why no allocator can be preloaded into one of the commands, as far as its file shows; empty if one may."""
     said = (space.no_preload(command.argv) for command in commands if not command.shell)
     return next(filter(None, said), "")
 

@@ -73,7 +73,7 @@ def must_be_few(chosen: Sequence[Factor]) -> None:
 
 
 def must_have(experiment: Experiment, p: int) -> None:
-    """Raises UsageError where the reference parallelism is none that is measured."""
+    """Raises UsageError if the reference parallelism is none that is measured."""
     levels = sorted({configuration.layout.p for configuration in configurations(experiment)})
     if p not in levels:
         raise UsageError(

@@ -69,7 +69,7 @@ class Kind:
         return levels[0]
 
     def typed(self, name: str, levels: Sequence[Level], machine: Machine) -> Level | None:
-        """The level of a launch from this shell with nothing set for it; None where no level is that launch."""
+        """The level of a launch from this shell with nothing set for it; None if no level is that launch."""
         return None
 
     def serial(self, level: Level) -> Level:

@@ -63,7 +63,7 @@ class Threads(Count):
 
 
 def outermost(text: str) -> int | None:
-    """The threads that a variable asks for, of its outermost level; None where it is no number."""
+    """The threads that a variable asks for, of its outermost level; None if it is no number."""
     first = text.partition(",")[0].strip()
     return int(first) if first.isdecimal() and int(first) > 0 else None
 

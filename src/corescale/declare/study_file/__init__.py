@@ -89,7 +89,7 @@ def experiment(
 
 
 def presentation(path: Path, made: Experiment, machine: Machine) -> Experiment:
-    """What was measured, shown as a file declares; raises UsageError where the file varies something else."""
+    """What was measured, shown as a file declares; raises UsageError if the file varies something else."""
     wanted = experiment(path, machine)
     if [factor.name for factor in wanted.factors] != [factor.name for factor in made.factors]:
         raise UsageError(

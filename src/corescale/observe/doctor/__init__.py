@@ -29,7 +29,7 @@ class Diagnosis:
     launchers: Mapping[str, tuple[str, ...]]
     """what each can start here beside a single thread: threads, ranks, nodes"""
     quietness: Quietness | None
-    """None where it was not asked for, or could not be tried"""
+    """None if it was not asked for, or could not be tried"""
     slurm: Mapping[str, str]
     """the SLURM_ variables that say what this job may use"""
     warnings: tuple[DoctorWarning, ...]

@@ -78,7 +78,7 @@ NATIVE = {
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """One thing that was looked for; `path` is None where it is not here, and `remedy` then says how to get it."""
+    """One thing that was looked for; `path` is None if it is not here, and `remedy` then says how to get it."""
 
     group: Group
     name: str

@@ -53,7 +53,7 @@ class Quietness:
     load: float
     """the system's 1-minute load average before"""
     slowdown: float | None
-    """time of the work on two busy cores over that on one; None where only one core may be used"""
+    """time of the work on two busy cores over that on one; None if only one core may be used"""
 
     @property
     def level(self) -> Level:
@@ -139,7 +139,7 @@ RULES = (
 
 
 def measure(machine: Machine, progress: Progress = lambda what, done: None) -> Quietness:
-    """Try up to four cores in turn and two at once; takes some 2 s. Raises UnavailableError where none can be tried."""
+    """Try up to four cores in turn and two at once; takes some 2 s. Raises UnavailableError if none can be tried."""
     cores = _chosen(machine)
     load, before, started = os.getloadavg()[0], account(machine), time.monotonic()
     alone: dict[int, _Run] = {}

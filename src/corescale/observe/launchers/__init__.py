@@ -66,8 +66,8 @@ def _must_exist(name: str) -> None:
 
 
 def able(name: str, experiment: Experiment) -> type[Launcher]:
-    """The kind that `create` makes one of; raises UnavailableError where only one that is not installed could start all
-    layouts, and UsageError where none could.
+    """The kind that `create` makes one of; raises UnavailableError if only one that is not installed could start all
+    layouts, and UsageError if none could.
     """
     layouts = dict.fromkeys(chosen.layout for chosen in configurations(experiment))
     if experiment.starts_ranks:

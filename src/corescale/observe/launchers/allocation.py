@@ -139,7 +139,7 @@ def _guard() -> tuple[str, ...]:
 
 
 def asked(*words: str, seconds: float | None = None) -> str:
-    """What a command of Slurm's says; raises UnavailableError where it cannot reach the cluster."""
+    """What a command of Slurm's says; raises UnavailableError if it cannot reach the cluster."""
     wait = GRACE if seconds is None else seconds
     try:
         done = subprocess.run(words, capture_output=True, text=True, timeout=wait, check=False)

@@ -42,7 +42,7 @@ class Launcher(ABC):
     @classmethod
     @abstractmethod
     def cannot(cls, layout: Layout) -> str | None:
-        """Why it cannot start that many ranks, nodes and threads here; None where it can."""
+        """Why it cannot start that many ranks, nodes and threads here; None if it can."""
 
     @abstractmethod
     def open(self, note: Callable[[str], None]) -> None:

@@ -286,7 +286,7 @@ class Local(Launcher):
 
 
 def _must_have_had_room(reports: Iterable[SpawnReport], scratch: Scratch) -> None:
-    """Raises UnavailableError where a disk did not take what a program wrote; of one that succeeded, what it wrote to
+    """Raises UnavailableError if a disk did not take what a program wrote; of one that succeeded, what it wrote to
     standard error is a warning.
     """
     for report in reports:

@@ -35,7 +35,7 @@ class Source:
     environment: Callable[[Scratch], Mapping[str, str]]
     """Variables of the program. A library in LD_PRELOAD comes behind whatever is preloaded already."""
     read: Callable[[Scratch], Found]
-    """What it found after the launch; raises CorescaleError where a launch that succeeded may not count."""
+    """What it found after the launch; raises CorescaleError if a launch that succeeded may not count."""
     probe: bool = True
     """Whether its presence may change the program's time: records name it, and are not mixed with others."""
     by_rank: tuple[str, ...] = ()

@@ -115,7 +115,7 @@ class Spawner:
         return report
 
     def _start(self, request: SpawnRequest) -> tuple["subprocess.Popen[bytes]", IO[bytes]]:
-        """The spawner, and where its report will come from. Raises OSError where there can be no new process."""
+        """The spawner, and where its report will come from. Raises OSError if there can be no new process."""
         reader, writer = os.pipe()
         try:
             words = [str(self._program), "--parent", str(os.getpid()), *options(request, str(writer))]

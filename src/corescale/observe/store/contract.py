@@ -15,7 +15,7 @@ class Store(Protocol):
         """The records of completed blocks."""
 
     def start(self, subject: Mapping[str, Any]) -> None:
-        """Comes before the first launch; raises StoreError where the program measured, `subject`, is another."""
+        """Comes before the first launch; raises StoreError if the program measured, `subject`, is another."""
 
     def begin(self) -> tuple[int, int]:
         """The number of the block to make, and which attempt at it this is."""

@@ -183,7 +183,7 @@ class Folder:
         self._history.add_event(values)
 
     def _goes_on(self, now: Mapping[str, Any]) -> bool:
-        """Whether the circumstances are the same; raises StoreError where they are not and it was to be continued."""
+        """Whether the circumstances are the same; raises StoreError if they are not and it was to be continued."""
         changed = self._differences(self.path, now)
         if changed and self._continued:
             what = f"cannot be continued ({'; '.join(changed)})"
@@ -212,7 +212,7 @@ def open_run(
     """The unfinished run of this experiment under `root`, else its next one; held by a lock until the end.
 
     `launcher` is Launcher.name, and `option` the value of what it takes; `fresh`: the next run in any case;
-    `continued`: the last one in any case. Raises StoreError where it is in use, unreadable, not writable, or of
+    `continued`: the last one in any case. Raises StoreError if it is in use, unreadable, not writable, or of
     another format.
     """
     home = root / "-".join((experiment.verb, experiment.hash, *([] if launcher == "direct" else [launcher])))

@@ -242,7 +242,7 @@ def read_object(path: Path) -> dict[str, Any]:
 
 
 def numbers(home: Path) -> list[int]:
-    """The runs of an experiment's folder, in order; none where no such folder can be read."""
+    """The runs of an experiment's folder, in order; none if no such folder can be read."""
     try:
         return sorted(int(path.name) for path in home.iterdir() if path.name.isdecimal() and path.is_dir())
     except OSError:

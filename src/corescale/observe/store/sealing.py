@@ -26,7 +26,7 @@ def is_there(folder: Path) -> bool:
 
 
 def sealed(run: Run) -> Sequence[Mapping[str, Any]] | None:
-    """The forecasts of a run, None where none were sealed; raises StoreError where they cannot have come first."""
+    """The forecasts of a run, None if none were sealed; raises StoreError if they cannot have come first."""
     if not is_there(run.folder):
         return None
     values = read_object(run.folder / FILE)

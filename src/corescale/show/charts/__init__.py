@@ -78,6 +78,6 @@ def _each(chart: outputs.Chart, rows: pd.DataFrame) -> Iterator[outputs.Chart]:
 
 
 def write(charts: tuple[Chart, ...], folder: Path) -> tuple[Path, ...]:
-    """NAME.png and NAME.svg of every chart; the folder is made. UsageError where it cannot be written."""
+    """NAME.png and NAME.svg of every chart; the folder is made. UsageError if it cannot be written."""
     files.make_folder(folder)
     return tuple(path for chart in charts for path in static.write(chart, folder))

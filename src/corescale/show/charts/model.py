@@ -74,7 +74,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One set of axes; row and column say which levels it is for, empty where there is one alone."""
+    """One set of axes; row and column say which levels it is for, empty if there is one alone."""
 
     series: tuple[Series, ...]
     row: str = ""
@@ -125,7 +125,7 @@ class Chart:
 
     @property
     def legend(self) -> tuple[Series, ...]:
-        """The series to name; none where a name would say nothing."""
+        """The series to name; none if a name would say nothing."""
         named = tuple(series for series in self.series if series.label and series.kind != "cells")
         on_axis = {series.label for series in named} <= set(self.x.categories)
         return named if len(named) > 1 and not on_axis else ()
@@ -194,7 +194,7 @@ def sure(found: Interval) -> tuple[float | None, float | None]:
 
 
 def doubling(low: float, high: float) -> tuple[float, ...]:
-    """Ticks of an axis to base 2: powers of two from a half on, or those of decades() where those say less."""
+    """Ticks of an axis to base 2: powers of two from a half on, or those of decades() if these are too few."""
     first, last = math.floor(math.log2(low)), math.ceil(math.log2(high))
     powers = tuple(2.0**k for k in range(first, last + 1, max(1, math.ceil((last - first) / 8))))
     return powers if powers[0] >= 0.5 and sum(low <= power <= high for power in powers) > 2 else decades(low, high)

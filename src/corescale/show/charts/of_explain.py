@@ -88,7 +88,7 @@ def _row(row: str, found: Shown) -> Series:
 def _stacked(
     name: str, title: str, what: str, places: Sequence[Shown], row: LedgerRow, parts: Sequence[tuple[float, float, str]]
 ) -> Chart:
-    """A bar for each place: computing, and behind it what is of the other row. `parts`: that, the whole, and words."""
+    """A bar for each place: computing, and after it the other row. `parts`: that row's time, the whole, and words."""
     names = [brief(one["place"])[:SITES] for one in places]
     names = [f"{each}{' ' * names[:k].count(each)}" for k, each in enumerate(names)]  # equal ones are still two bars
     computing, rest = [], []

@@ -20,7 +20,7 @@ from corescale.show.result import Result
 
 CONFIRMED = "confirmed:"
 MOST_CURVES, MOST_ROWS = 8, 40
-"""A chart of more curves, or rows, than this can no longer be read; a study declares what it wants to see of them."""
+"""A chart with more curves or rows than this cannot be read; a study declares which of them it wants to see."""
 FASTEST = 30
 """configurations of a tune, and the baseline"""
 FEWEST_STEPS = 2
@@ -29,7 +29,7 @@ GROUPS: Mapping[Phase, str] = {"measure": "measuring", "confirm": "confirming"}
 
 
 def of_run(result: Result, scan: Scan | None) -> tuple[Chart, ...]:
-    """Every chart that the records allow, the verb's own first. `scan` is None where no parallelism was varied."""
+    """Every chart that the records allow, the verb's own first. `scan` is None if no parallelism was varied."""
     if not result.timed:
         return ()
     rows = frame(result.timed, result.experiment, phases=(*GROUPS,))

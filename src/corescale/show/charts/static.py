@@ -59,7 +59,7 @@ GROUP_WIDTH = 0.8
 NewFigure = Callable[..., Figure]
 
 LETTERS, WHOLE = 9.0, 200
-"""of an axis's title in a line: upright, for each inch of a panel's height, so that it ends where that does; lying"""
+"""letters of an axis's title in a line: vertical, for each inch of a panel's height; horizontal"""
 
 
 def plotted(charts: Sequence[Chart], name: str, axes: Axes | None) -> Axes:

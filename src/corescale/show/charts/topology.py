@@ -37,7 +37,7 @@ class Box(NamedTuple):
 
 
 def write(parts: Sequence[Part], title: str, folder: Path) -> tuple[Path, Path]:
-    """topology.png and topology.svg; raises UsageError where they cannot be written."""
+    """topology.png and topology.svg; raises UsageError if they cannot be written."""
     return save("topology", "; ".join(topology(parts)), lambda: _figure(parts, title), folder)
 
 

@@ -31,7 +31,7 @@ class Benchmark:
 
     @property
     def counted(self) -> Sequence[Record]:
-        """The launches whose times may be used; all, where none may: `exit_codes` then says so."""
+        """The launches whose times may be used; all if none may, and `exit_codes` then says so."""
         return [record for record in self.launches if record.ok] or self.launches
 
     @property

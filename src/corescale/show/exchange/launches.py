@@ -22,7 +22,7 @@ def records(result: Result) -> str:
 
 
 def parquet(result: Result) -> bytes:
-    """The columns of `records` with their types; levels of which some are words are all words. Needs pyarrow."""
+    """The columns of `records` with their types; if some levels of a factor are words, all are. Needs pyarrow."""
     import pandas as pd  # noqa: PLC0415  takes a third of a second to load
 
     heads, rows = _table(result)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our own result as JSON: the types of result_schema.py say what it has; OWN, where it is from.
+"""Our own result as JSON. The types of result_schema.py say what it contains, and OWN where a value comes from.
 
 Format history
     2  plain names (`baseline`, `warnings`, `confirmation_pairs`, `model`, `tied_with`); 1, the first, had others.
@@ -97,7 +97,7 @@ def _value(kind: Any, name: str, of: Any, found: Any, result: Result, places: An
 
 
 def _configuration(found: Any, result: Result) -> Json:
-    """That of a configuration, or of what has one."""
+    """The values of a configuration, or of an object that has one."""
     own = found[0] if isinstance(found, tuple) else found
     configuration = own if isinstance(own, Configuration) else own.configuration
     labels = result.labels(configuration)
@@ -148,4 +148,4 @@ OWN: Mapping[str, Callable[[Any, Result], Any]] = {
     "raced": lambda found, _: len(found.kept),
     "fewer_core_seconds": lambda found, _: found.fewer,
 }
-"""names that no attribute has: of one type, or of any"""
+"""values of names that no attribute has, for one type (`Type.name`) or for any"""

@@ -230,7 +230,7 @@ class Front(TypedDict):
 
 
 class Tied(Configuration):
-    """What may be faster than the chosen one; null where no bound can be given."""
+    """What may be faster than the chosen one; null if no bound can be given."""
 
     faster_at_most: Number
 

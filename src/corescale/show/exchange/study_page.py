@@ -22,7 +22,7 @@ def page(
     pictures: Sequence[str],
     tables: Sequence[str],
 ) -> str:
-    """Markdown that stands in one folder with the archive, the pictures and the tables, by their names there.
+    """Markdown for the folder that also has the archive, the pictures and the tables, under these names.
 
     `findings` is Markdown (exchange/table.py); `study` is empty for one that does not ship.
     """

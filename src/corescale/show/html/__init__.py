@@ -33,7 +33,7 @@ from corescale.show.naming import label, raw
 from corescale.show.result import Result
 
 Part = dict[str, Any]
-"""Values of one part of the page, by the names that the templates use."""
+"""Values for one part of the page, under the names that the templates use."""
 
 NUMBERS = "<section>\n<h2>Every configuration</h2>"
 """where the numbers begin in a page; templates/report.html has it"""
@@ -186,7 +186,7 @@ def added(
 ) -> str:
     """A report with a section of a program's own figures and a table, before the numbers that were measured.
 
-    It takes the place of the section of that name, where one is there. `lines` are cells under `head`, of which the
+    It replaces the section of that name, if there is one. `lines` are cells under `head`, of which the
     first is a name. Raises UsageError for a page that is no report.
     """
     begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the page works its ratios out from again: blocks x configurations, how the verb reads them, and the ends of
-intervals by confidence and number of blocks, so that the page needs no distributions of its own.
+"""What the page recomputes its ratios from: blocks x configurations, how the verb reads them, and the ends of intervals
+by confidence and number of blocks. So the page needs no distributions of its own.
 
 templates/recompute.js does with them what conclude/stats.py does, to 1e-9 (tests/browser/test_recompute.py).
 """
@@ -31,11 +31,12 @@ CONFIDENCES = (0.8, 0.9, 0.95, 0.99)
 
 
 def measured(result: Result) -> Mapping[str, Any] | None:
-    """JSON values of the measuring blocks; None where nothing can be compared.
+    """JSON values of the measuring blocks; None if nothing can be compared.
 
-    `values`: the response by block and configuration, null where there is none. `kept`: blocks that no disturbance from
-    outside hit; `calm`: they alone decided. `steps`: what the response is quantised in, in all blocks and in those.
-    `confidences`: the ends of intervals. `read` are the columns: of the baseline over each, or of each over it.
+    `values`: the response by block and configuration, null if there is none. `kept`: blocks that no disturbance from
+    outside hit; `calm`: they alone decided. `steps`: the steps of a quantised response, in all blocks and in the kept
+    ones. `confidences`: the ends of intervals. `read`: whether ratios are of the baseline over each, or of each over
+    the baseline.
     """
     times = table(result.records, result.experiment.response)
     if len(times.configurations) < FEWEST:

@@ -91,7 +91,7 @@ WORDS = {
     "numa_node": "NUMA node",
     "sources": "probes",
 }
-"""what a stored name is called, where that is more than spaces for its underscores"""
+"""how a stored name is written, if more than its underscores changes"""
 
 
 def environment(found: Mapping[str, Any]) -> list[Part]:
@@ -105,7 +105,7 @@ def environment(found: Mapping[str, Any]) -> list[Part]:
 
 
 def _program(name: str, of: Mapping[str, Any]) -> Part:
-    """Which file was measured, and by what it is known again."""
+    """Which file was measured, with its size and hash."""
     small = ", ".join([*([text.memory(of["size"])] if "size" in of else []), f"SHA-256 {of.get('sha256', 'unknown')}"])
     return {"name": f"program {name}", "value": of.get("path") or "not found", "small": small}
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A result on the terminal: the headline first, then what it rests upon. Pure: returns what rich can print.
 
-What is left out of a narrow terminal is named. Foreign text enters as `Text`, after `clean`, so that neither markup nor
-escape sequences of a measured program are obeyed. Meaning is never in colour alone.
+A line names what a narrow terminal leaves out. Foreign text enters as `Text`, after `clean`, so neither markup nor
+escape sequences of a measured program have an effect. Meaning is never in colour alone.
 """
 
 from collections.abc import Iterable, Sequence
@@ -65,7 +65,7 @@ def _timed(found: Timing, response: str) -> Iterable[RenderableType]:
 
 
 def recommended_line(result: Result) -> str:
-    """The line to paste, for a shell; empty where a result recommends nothing."""
+    """The line to paste, for a shell; empty if a result recommends nothing."""
     return result.line(result.conclusion.chosen) if isinstance(result.conclusion, Recommendation) else ""
 
 
@@ -189,7 +189,7 @@ def _footer(result: Result, *, brief: bool) -> Iterable[RenderableType]:
 
 
 def _notes(result: Result) -> Iterable[Text]:
-    """What is to know beside the numbers, the most important first."""
+    """Notes on the numbers, the most important first."""
     yield from _failures(result)
     if (few := headline.too_few(result)) != "":
         yield Text(few, style="yellow")

@@ -44,13 +44,13 @@ SHAPES = (
 
 @dataclass(frozen=True)
 class FirstThatFits:
-    """The table in the first shape of which no line has to be folded, else in the last; what it leaves out beneath."""
+    """The table in the first shape that folds no line, else in the last; below it, what was left out."""
 
     table: columns.Table
     heads: Callable[[Shape], tuple[Sequence[str], Sequence[str]]]
-    """heads of the columns before and behind the numbers"""
+    """heads of the columns before and after the numbers"""
     rows: Callable[[columns.Table, Shape], Iterable[Sequence[Text]]]
-    """cells of the columns that are shown, with those before and behind them"""
+    """cells of the shown columns, with those before and after them"""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Called by rich."""
@@ -92,7 +92,7 @@ def _p(result: Result, row: Row) -> Text:
 
 
 def candidates(result: Result, found: Recommendation, of: Sequence[Candidate]) -> RenderableType:
-    """Candidates of a tune: their levels before, and what part they play behind the numbers."""
+    """Candidates of a tune: their levels before the numbers, and their part in the answer after them."""
     factors = [factor.name for factor in result.experiment.factors]
     return FirstThatFits(
         columns.of(result),

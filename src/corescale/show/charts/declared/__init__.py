@@ -49,7 +49,7 @@ KINDS: dict[outputs.ChartKind, Kind] = {
 
 
 def declared(chart: outputs.Chart, frame: pd.DataFrame, experiment: Experiment) -> Chart | None:
-    """The chart of the launches that it asks for, or None where none has what it shows.
+    """The chart of the launches that it asks for, or None if none has what it shows.
 
     Launches to normalise by may be others. UsageError for a column or level that is not there.
     """
@@ -85,7 +85,7 @@ def to_draw(chart: outputs.Chart, frame: pd.DataFrame, experiment: Experiment) -
 
 
 def at_zero(chart: outputs.Chart, rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows, those of `at_zero` at x = 0 beside every other level of its columns; all as they are where none is."""
+    """The rows; those of `at_zero` at x = 0, next to every other level of its columns."""
     if not chart.at_zero:
         return rows
     chosen, columns = selected(rows, chart.at_zero), list(chart.at_zero)
@@ -95,7 +95,8 @@ def at_zero(chart: outputs.Chart, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def normalised(asked: Asked) -> Asked:
-    """Each value over the statistic of the launches that the declaration names as 1: of those that it draws, if any."""
+    """Each value over the statistic of the launches that the declaration names as 1; of the drawn ones, if there are
+    any."""
     wanted, rows, where = asked.chart.normalise, asked.rows, f"chart {asked.chart.name}"
     assert wanted is not None
     base = pd.Series(True, index=rows.index)

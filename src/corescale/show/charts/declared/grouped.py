@@ -24,7 +24,7 @@ def lines(asked: Asked) -> Chart:
 
 
 def bars(asked: Asked) -> Chart:
-    """Bars side by side; panels with very different ranges have an axis each, unless one reference is that of all."""
+    """Bars side by side; panels with very different ranges have an axis each, unless they share one reference."""
     made = _grouped(asked, "bars")
     highest = [max(float(m.y) for s in panel.series for m in s.marks) for panel in made.panels]
     comparable = asked.chart.normalise is not None and not asked.chart.normalise.within

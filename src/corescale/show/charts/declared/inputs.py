@@ -119,7 +119,7 @@ class Asked:
 
     @property
     def on_axis(self) -> bool:
-        """Whether the axis has room to say which launches count as 1: that of a panel is short."""
+        """Whether the axis has room to say which launches count as 1; a panel's axis is short."""
         wanted, room = self.chart.normalise, 1 if self.chart.facet else MOST_ON_AXIS
         return wanted is None or len(wanted.to) <= room
 

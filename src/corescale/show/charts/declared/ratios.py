@@ -49,7 +49,7 @@ def in_steps(asked: Asked) -> Chart:
     """A rung for each step, or for each level of x: its speedup over the rung before, and over the first.
 
     The first is on top, and each bar begins where the one before ended, on a logarithmic axis: equal lengths are equal
-    factors. A rung of which there is no launch, as on a machine of one core, is left out, and the caption says so.
+    factors. A rung without a launch, as on a machine of one core, is left out, and the caption says so.
     """
     chart, confidence = asked.chart, asked.experiment.stop.confidence
     changes: list[outputs.Selection] = list(chart.steps) or [{chart.x: level} for level in asked.levels(chart.x)]
