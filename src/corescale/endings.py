@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a launch ended, in words, with the last thing that it said where that is likely to be the reason."""
+"""How a launch ended, in words, with its last line of output if that is likely to be the reason."""
 
 import re
 from typing import Protocol
@@ -62,7 +62,7 @@ def ending(record: Ended) -> str:
 
 
 def outcome(record: Ended) -> str:
-    """The same without what it said: `failed with exit code 7`."""
+    """The same without its output: `failed with exit code 7`."""
     broken = ", ".join(name for name, ok in getattr(record, "checks", {}).items() if not ok)
     number = getattr(record, "signal", None) or abs(record.exit_code or 0)
     return {

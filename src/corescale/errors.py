@@ -93,7 +93,7 @@ class InterruptedRunError(CorescaleError):
 
 
 class AfterwardsError(CorescaleError):
-    """All was measured and is kept, and then something failed: said behind the answer."""
+    """All was measured and is kept, and then something failed: the message follows the answer."""
 
     def __init__(self, what: str, exit_code: ExitCode) -> None:
         super().__init__(what)
@@ -107,6 +107,6 @@ class UnavailableError(CorescaleError):
 
 
 def nearest(name: str, known: Iterable[str], otherwise: str = "", form: str = "{}") -> str:
-    """A remedy for a name that is none: the one that is likely to have been meant, else what `otherwise` says."""
+    """A remedy for an unknown name: the name that was probably meant, else `otherwise`."""
     near = difflib.get_close_matches(name, list(known), 1, cutoff=0.65)
     return f"did you mean {form.format(near[0])}?" if near else otherwise

@@ -13,7 +13,7 @@ PARTS = {
 }
 """what an experiment had beside its other fields, by the parts that have them now"""
 NO_PRELOAD = "allocators: "
-"""beginning of what was left out where no allocator could be preloaded"""
+"""how the reason begins if no allocator could be preloaded"""
 STOP = {"confirm_blocks": "confirm_pairs"}
 RENAMED_KINDS = {"core_groups": "l3_domains"}
 CPU = {"core_group": "l3_domain"}

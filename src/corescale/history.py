@@ -28,7 +28,7 @@ class Entry:
 
     @property
     def series(self) -> tuple[str, str]:
-        """Numbers that may be compared: of one launch on one machine."""
+        """Numbers that may be compared: those of one command on one machine."""
         return self.machine, self.name
 
 
@@ -46,7 +46,7 @@ def parse(content: bytes, where: str) -> list[Entry]:
                 raise ValueError
         except (ValueError, TypeError, OverflowError, RecursionError):
             remedy = "restore the line, or take it out"
-            raise UsageError("is no line of a history", where=f"{where}:{number}", remedy=remedy) from None
+            raise UsageError("is not a line of a history", where=f"{where}:{number}", remedy=remedy) from None
         found[names] = entry
     return sorted(found.values(), key=lambda entry: (entry.when, entry.commit, entry.series))
 

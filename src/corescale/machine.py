@@ -110,9 +110,10 @@ class Machine:
     def identity(self) -> dict[str, object]:
         """What must not change within a run folder, as JSON values.
 
-        Kernel, governor, turbo, affinity and quota are in: each moves times by more than what is looked for. Memory is
-        out: a virtual machine's grows and shrinks while it runs, and speed feels it only where there is too little. The
-        host name is out: containers draw a new one per start, and a twin node slows a block's configurations equally.
+        Kernel, governor, turbo, affinity and quota are included: each changes times by more than the differences of
+        interest. Memory is not: a virtual machine's grows and shrinks while it runs, and only too little of it changes
+        times. The host name is out: containers draw a new one per start, and a twin node slows a block's configurations
+        equally.
         """
         values = dataclasses.asdict(self)
         alone = {"nodes"} if self.nodes == 1 else set()

@@ -27,7 +27,7 @@ MAKE = "corescale doctor --noise 5m"
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """A/A pairs of one command: the undisturbed ones, or all where fewer than CALM of them are."""
+    """A/A pairs of one command: the undisturbed ones, or all if fewer than CALM of them are undisturbed."""
 
     log_ratios: Sequence[float]
     """of the times within each pair, in the order made"""
@@ -81,7 +81,7 @@ def parse(content: str | bytes, where: str) -> Passport:
             raise ValueError("no sentinel")
         return Passport(str(values["machine"]), commands)
     except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise UsageError(f"is no noise passport ({error})", where=where, remedy=f"make it again: {MAKE}") from None
+        raise UsageError(f"is not a noise passport ({error})", where=where, remedy=f"make it again: {MAKE}") from None
 
 
 def of_machine(fingerprint: str) -> Passport:

@@ -25,7 +25,7 @@ SHARES = ("active", "lock", "message", "barrier", "blocked", "join", "absent", "
 
 @dataclass(frozen=True, slots=True)
 class ThreadTimes:
-    """One thread, or where there were too many, several one after the other."""
+    """One thread; if there were too many, several threads one after the other."""
 
     id: int
     wall: float

@@ -179,7 +179,7 @@ class Record:
     status: Status
     exit_code: int
     wall_kind: Literal["launcher", "rank"] = "launcher"
-    """whose time `wall` is: of what was started here, or of the slowest rank, where what starts ranks may queue"""
+    """whose time `wall` is: the program started here, or the slowest rank if the ranks' starter may queue"""
     let_fail: bool = False
     """whether it counts although it failed, as -i has it"""
     user: float = 0.0
@@ -238,8 +238,8 @@ class Record:
     def response(self, name: str) -> float:
         """The declared response of this launch, NaN if it failed or does not report it.
 
-        `cpu` is CPU time, `memory` the peak in bytes; a lower bound of them is no report. `region:NAME` is the largest
-        total of any thread of any rank: the time that the others wait for.
+        `cpu` is CPU time, `memory` the peak in bytes; a lower bound of them counts as not reported. `region:NAME` is
+        the largest total of any thread of any rank: the time that the others wait for.
         """
         if not self.ok:
             return math.nan
@@ -289,7 +289,7 @@ REMEDY = "restore the file, or leave that run out"
 
 
 def decode(line: str) -> Record:
-    """The record of one line; raises StoreError for another format or a line that is no record."""
+    """The record of one line; raises StoreError for another format or a line that is not a record."""
     try:
         values = json.loads(line)
     except ValueError as error:

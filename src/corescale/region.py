@@ -72,7 +72,7 @@ class _State:
             for index, (thread, regions) in enumerate(self.places):
                 if not thread.is_alive():
                     for visits in regions.values():
-                        visits.depth = 0  # what it left open is open no more
+                        visits.depth = 0  # regions that it left open are closed
                     self.places[index] = (threading.current_thread(), regions)
                     return regions
             self.places.append((threading.current_thread(), {}))

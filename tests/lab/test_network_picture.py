@@ -110,7 +110,7 @@ def test_a_result_without_a_plan_for_a_month_is_one_line(
 def test_bad_input_is_one_line(found: Path, tmp_path: Path) -> None:
     for options, message in (
         (["--month", "3"], r"plan.csv: no month 3; it has 1, 2"),
-        (["--into", str(found / "plan.csv")], r"is no report of corescale; give the report.html of a run"),
+        (["--into", str(found / "plan.csv")], r"is not a report of corescale; give the report.html of a run"),
         (["--into", str(tmp_path / "absent.html")], r"absent.html: No such file or directory"),
     ):
         done = draw(found, "--out", str(tmp_path), *options)

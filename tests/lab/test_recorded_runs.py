@@ -68,7 +68,7 @@ def test_report_shows_an_archive_as_a_study_declares_it(tmp_path: Path) -> None:
 def test_what_is_no_archive_is_refused_by_its_name(tmp_path: Path) -> None:
     broken = tmp_path / "broken.tar.xz"
     broken.write_bytes(b"no archive")
-    with pytest.raises(StoreError, match=r"broken\.tar\.xz: is no archive of a run"):
+    with pytest.raises(StoreError, match=r"broken\.tar\.xz: is not an archive of a run"):
         store.load(broken)
 
 

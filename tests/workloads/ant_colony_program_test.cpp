@@ -111,7 +111,7 @@ TEST(AntColonyProgram, BadInputIsOneLineAndStatusTwo) {
            {"--instance /absent", "/absent: No such file or directory; give a readable TSPLIB file\n"},
            {"--instance /usr", "/usr: is a directory; give a TSPLIB file\n"},
            {"--instance " + truncated,
-            truncated + ":7: '2 1' is no city; a city is its number and two coordinates\n"},
+            truncated + ":7: '2 1' is not a city; a city is its number and two coordinates\n"},
            {"--colonys 3", "ant_colony: unknown option '--colonys'; did you mean --colonies?\n"},
            {"--colonies 0",
             "ant_colony: --colonies '0' cannot be used; give a whole number from 1 to 10000000\n"},

@@ -67,7 +67,7 @@ TEST_F(Data, ANumberIsReadAsItWasMeantOrNotAtAll) {
   SetUp();
   const std::string capacity = line("WhCapacities.csv", 2);
   change("WhCapacities.csv", capacity, capacity + ".9");
-  refuses(".9 is no whole number; correct it");
+  refuses(".9 is not a whole number; correct it");
   SetUp();
   change("WhCosts.csv", row, name + ",1,234.5");
   refuses("WhCosts.csv:2: more cells than the first line has; quote a cell that has a comma in it");
@@ -79,7 +79,7 @@ TEST_F(Data, ANumberIsReadAsItWasMeantOrNotAtAll) {
         "13/1/2013", "1/15/3", "2013-01-15 xyz", "2013-01-15 12", "2013-01-15 :", "2013-01-15T"}) {
     SetUp();
     change("OrderList.csv", "2013-01-15", date);
-    refuses("OrderList.csv:2: Order Date is no date; write it as 2013-05-26");
+    refuses("OrderList.csv:2: Order Date is not a date; write it as 2013-05-26");
   }
   SetUp();
   change("OrderList.csv", "Customer,Product ID", "Weight,Product ID");
@@ -89,7 +89,7 @@ TEST_F(Data, ANumberIsReadAsItWasMeantOrNotAtAll) {
   refuses("OrderList.csv:1: two columns are 'Weight'; rename one");
   SetUp();
   std::ofstream(folder / "PlantPorts.csv") << std::string("P\0l\0", 4);
-  refuses("PlantPorts.csv: is no text in UTF-8; export it as CSV in UTF-8");
+  refuses("PlantPorts.csv: is not text in UTF-8; export it as CSV in UTF-8");
 }
 
 /// The same plan from dates in three notations; two months of them.

@@ -160,7 +160,8 @@ TEST(PairwiseClusteringProgram, BadInputIsOneLineAndStatusTwo) {
   path = file("e.csv", "");
   refused("--input " + path, path + ": has no rows; give at least one point");
   path = file("f.csv", "0,x\nx,0\n");
-  refused("--input " + path, path + ": row 1, column 2 'x' is no number; give numbers separated by commas");
+  refused("--input " + path,
+          path + ": row 1, column 2 'x' is not a number; give numbers separated by commas");
   path = file("g.csv", "0,1\n");
   refused("--input " + path, path + ": has 1 rows of 2; give a square matrix");
   path = file("h.csv", "0,1\n1,2\n");
@@ -174,7 +175,7 @@ TEST(PairwiseClusteringProgram, BadInputIsOneLineAndStatusTwo) {
   refused("--input " + path, path + ": has more than 2 rows of 2 values; give a square matrix");
   path = file("p.csv", "0,0x10\n0x10,0\n");
   refused("--input " + path,
-          path + ": row 1, column 2 '0x10' is no number; give numbers separated by commas");
+          path + ": row 1, column 2 '0x10' is not a number; give numbers separated by commas");
   path = file("q.csv", "0,1e308\n1e308,0\n");
   refused("--input " + path, path + ": row 1, column 2 is more than float32 holds; scale the distances");
   path = file("r.fasta", "\x1f\x8b");
@@ -183,7 +184,7 @@ TEST(PairwiseClusteringProgram, BadInputIsOneLineAndStatusTwo) {
   path = file("k.fasta", ">a\nACGT\n>b\n");
   refused("--input " + path, path + ", line 3: this sequence is empty; give its bases");
   path = file("l.fasta", ">a\nAC!T\n");
-  refused("--input " + path, path + ", line 2: the letter '!' is no nucleotide; give ACGTUNRYSWKMBDHV");
+  refused("--input " + path, path + ", line 2: the letter '!' is not a nucleotide; give ACGTUNRYSWKMBDHV");
   path = file("m.fasta", "ACGT\n");
   refused("--input " + path, path + ", line 1: a sequence has no '>' line before it; give FASTA");
   path = file("n.fasta", "");

@@ -118,14 +118,14 @@ TEST(Tsplib, CoincidingCitiesAreZeroApart) {
 TEST(Tsplib, FaultsSayWhatWhereAndTheRemedy) {
   EXPECT_EQ(fault(""), "FILE:0: no NODE_COORD_SECTION; is the file cut short?");
   EXPECT_EQ(fault(square.substr(0, 30)),
-            "FILE:3: 'DIMEN' is no header of a coordinate instance; is this a TSPLIB file with "
+            "FILE:3: 'DIMEN' is not a header of a coordinate instance; is this a TSPLIB file with "
             "NODE_COORD_SECTION?");
   EXPECT_EQ(fault(replaced(square, "DIMENSION : 4\n", "")),
             "FILE:4: no DIMENSION before NODE_COORD_SECTION; give the number of cities");
   EXPECT_EQ(fault(replaced(square, "EDGE_WEIGHT_TYPE : EUC_2D\n", "")),
             "FILE:4: no EDGE_WEIGHT_TYPE before NODE_COORD_SECTION; give EUC_2D or GEO");
   EXPECT_EQ(fault(replaced(square, "NODE_COORD_SECTION\n", "")),
-            "FILE:5: '1 0 0' is no header of a coordinate instance; is this a TSPLIB file with "
+            "FILE:5: '1 0 0' is not a header of a coordinate instance; is this a TSPLIB file with "
             "NODE_COORD_SECTION?");
   EXPECT_EQ(fault(replaced(square, ": 4", ": 5")),
             "FILE:10: 4 cities where DIMENSION says 5; is the file cut short, or DIMENSION wrong?");
@@ -143,7 +143,7 @@ TEST(Tsplib, FaultsSayWhatWhereAndTheRemedy) {
             "FILE:7: city 9 where DIMENSION says 4; number cities from 1 on");
   for (const char* bad : {"2 0", "2 0 3 4", "2 0 x", "2 0 3x", "two 0 3", "2.5 0 3", "2 , 3"})
     EXPECT_EQ(fault(replaced(square, "2 0 3", bad)),
-              "FILE:7: '" + std::string(bad) + "' is no city; a city is its number and two coordinates");
+              "FILE:7: '" + std::string(bad) + "' is not a city; a city is its number and two coordinates");
   for (const char* bad : {"2 0 nan", "2 inf 3", "2 0 -1e9"})
     EXPECT_EQ(fault(replaced(square, "2 0 3", bad)),
               "FILE:7: '" + std::string(bad) +

@@ -171,5 +171,5 @@ def _number(text: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise PlanError(f"'{text}' is no number; run ant_colony on the tables, which says where")
+        raise PlanError(f"'{text}' is not a number; run ant_colony on the tables, which says where")
     return value

@@ -121,7 +121,7 @@ class Reader {
     else if (key == "NODE_COORD_SECTION")
       in_section_ = true;
     else if (key != "COMMENT" && key != "EDGE_WEIGHT_FORMAT" && key != "DISPLAY_DATA_TYPE")
-      fail("'" + shown(key) + "' is no header of a coordinate instance",
+      fail("'" + shown(key) + "' is not a header of a coordinate instance",
            "is this a TSPLIB file with NODE_COORD_SECTION?");
   }
 
@@ -180,7 +180,7 @@ class Reader {
     Point point{};
     if (!is_number(word(rest), id) || !is_number(word(rest), point.x) || !is_number(word(rest), point.y) ||
         !rest.empty())
-      fail("'" + shown(line_) + "' is no city", "a city is its number and two coordinates");
+      fail("'" + shown(line_) + "' is not a city", "a city is its number and two coordinates");
     if (id < 1 || id > dimension_)
       fail("city " + std::to_string(id) + " where DIMENSION says " + std::to_string(dimension_),
            "number cities from 1 on");

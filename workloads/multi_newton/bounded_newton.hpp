@@ -21,7 +21,7 @@ struct Zero {
 
 /// Newton's method that does not leave [a, b] (Bell and Hepperger 2012, section III.A): a zero with |f| < epsilon, or none after
 /// `steps` steps, or once it would leave where it stands at a bound. `f(x)` is a Point.
-/// A derivative of 0 sends it to a bound, and ends it there; a value that is no number never counts as a zero.
+/// A derivative of 0 sends it to a bound, and ends it there; a value that is not a number never counts as a zero.
 template <class Function>
 std::optional<Zero> bounded_newton(Function&& f, double a, double b, int steps, double epsilon) {
   double x = (a + b) / 2;

@@ -21,7 +21,7 @@ namespace {
 
 using namespace unit_task;
 
-/// The policy that is no policy of ours: another library runs the loop.
+/// The policy that is not a policy of ours: another library runs the loop.
 const std::string taskflow = "taskflow";
 
 /// What the help of an option begins with that the study's loop alone has.

@@ -128,5 +128,5 @@ def earlier(place: str, where: str) -> tuple[Path, Mapping[str, Any]]:
         list(show.side_by_side(found, found))
     except (OSError, ValueError, IndexError, KeyError, TypeError, AttributeError):
         remedy = "name a file or folder that an earlier explain has kept"
-        raise UsageError(f"{place!r} is no result of explain", where=where, remedy=remedy) from None
+        raise UsageError(f"{place!r} is not a result of explain", where=where, remedy=remedy) from None
     return path, found

@@ -32,9 +32,9 @@ UNSEEN = "no library could be loaded into it: it is linked statically, set-user-
 FULL = "a trace had too little room: free 17 MB of disk in the temporary folder (TMPDIR), or raise ulimit -f"
 
 Note = Callable[[str], object]
-"""Takes what is said beside a result, a line each."""
+"""Takes a note on a result, one line each time."""
 Loadable = Callable[[measuring.Declare, ScanRequest, Machine], store.Run]
-"""Measures, without other allocators where none can be preloaded."""
+"""Measures; if no allocator can be preloaded, without other allocators."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def found(
         try:
             asked = replace(request, timeout=None)
             made = replace(made, swaps=_swaps(asked, command, experiment, machine, made.ledger, note, loadable))
-        except InconclusiveError as error:  # the changes are beside the answer
+        except InconclusiveError as error:  # the answer does not need them
             note(f"nothing was swapped: {error.where} {error.what}")
         except CorescaleError as error:  # what is known by now is shown first
             late = error
@@ -76,7 +76,7 @@ def found(
 
 
 def largest(experiment: Experiment, machine: Machine, note: Note) -> tuple[Profiled, Explanation]:
-    """The launch with the largest p, beside one with p = 1 where there is such a level."""
+    """The launch with the largest p, compared with one of p = 1 if there is such a level."""
     by_size = sorted(grid.configurations(experiment), key=lambda chosen: chosen.layout.p)
     alone, most = by_size[0], by_size[-1]
     if most.layout.p > machine.default_max_threads:
@@ -97,7 +97,7 @@ def with_one_thread(experiment: Experiment, alone: Configuration | None, machine
 
 
 def explained(seen: Profiled, chosen: Configuration, serial: Ledger | None) -> Explanation:
-    """What a launch showed, beside the ledger of one with one thread."""
+    """What a launch showed, compared with the ledger of one with one thread."""
     if chosen.layout.p == chosen.layout.threads_per_rank:
         seen = replace(seen, profiles=ranks_as_typed(seen.profiles))
     made = _ledger(seen, chosen.layout.p, serial)

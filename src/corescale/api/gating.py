@@ -25,7 +25,7 @@ def gated(
 ) -> tuple[Declare, Gates, str]:
     """What is measured, by which gates, and a sentence on what that takes; empty if the gate was typed.
 
-    `auto=3%` asks for a difference; `auto` for the smallest that as many blocks show as a comparison makes at most.
+    `auto=3%` asks for a difference; `auto` for the smallest that a comparison's largest number of blocks shows.
     Raises UsageError without a passport, and where this machine cannot show the difference.
     """
     asked = [one for one in request.gate if one == AUTO or one.startswith(f"{AUTO}=")]
@@ -63,7 +63,7 @@ def gated(
 
 
 def _calm(declare: Declare, blocks: int, difference: float) -> Declare:
-    """The experiment, with as many blocks again where those are disturbed, or decide nothing."""
+    """The experiment; its blocks may double if some are disturbed, or if they decide nothing."""
 
     def declared(unloadable: PreloadError | None) -> Experiment:
         made = declare(unloadable)

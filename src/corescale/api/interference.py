@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether several launches at once disturb each other: pairs of one launch alone and beside its like, before a run."""
+"""Whether several launches at once disturb each other: pairs of one launch alone and next to copies, before a run."""
 
 import random
 import statistics
@@ -23,9 +23,9 @@ PAIRS = 8
 
 
 def must_not_disturb(experiment: Experiment, launcher: Launcher, jobs: int, note: Callable[[str], None]) -> None:
-    """Launch the widest configuration alone and beside its like, in random order; raises InconclusiveError.
+    """Launch the widest configuration alone and next to copies, in random order; raises InconclusiveError.
 
-    Neighbours do not disturb if the interval of the time beside over the time alone ends at most MARGIN above 1.
+    Copies do not disturb if the interval of the time next to them over the time alone ends at most MARGIN above 1.
     """
     widest = max(configurations(experiment), key=lambda each: each.layout.p)
 

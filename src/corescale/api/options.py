@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The options of the verbs as keywords: those of the command line by their long names, with Python's values.
 
-What an option means stands once, in declare/request.py. What only prints has no keyword: a Run has a method for it.
+declare/request.py says what each option means. Options that only print have no keyword: a Run has methods for them.
 """
 
 import dataclasses
@@ -138,7 +138,7 @@ def _value(field: "dataclasses.Field[Any]", value: Any) -> Any:
 
 
 def _text(where: str, value: Any) -> str:
-    """A text as it is; others as they are typed, several with commas between."""
+    """A text as it is; other values as they are typed, several of them separated by commas."""
     if isinstance(value, str | PathLike):
         return fspath(value)
     if not isinstance(value, Iterable):

@@ -21,7 +21,7 @@ from corescale.observe.profiler import Profiled
 from corescale.show.explain import as_json
 
 SHARE_OF_BUDGET = 0.1
-"""of a race's budget, that a launch with 1 thread may take to know what is inflated"""
+"""largest share of a race's budget for a launch with 1 thread, which shows what is inflated"""
 
 
 def unlikely(request: TuneRequest, words: Sequence[str], machine: Machine, note: explaining.Note) -> Mapping[str, str]:
@@ -53,7 +53,7 @@ def unlikely(request: TuneRequest, words: Sequence[str], machine: Machine, note:
 
 
 def _of_baseline(experiment: Experiment, machine: Machine, note: explaining.Note) -> tuple[Profiled, Explanation]:
-    """The baseline, beside one with 1 thread if the budget has room for that."""
+    """The baseline, compared with a launch of 1 thread if the budget has room for that."""
     now = grid.baseline(experiment)
     seen = explaining.launched(experiment, now, machine, note)
     room = SHARE_OF_BUDGET * (experiment.stop.budget or math.inf)

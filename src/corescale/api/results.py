@@ -87,11 +87,11 @@ def _launching(run: store.Run) -> tuple[str, ...]:
 
 
 def run_name(run: store.Run) -> str:
-    """`scan-1234/1`: how a run is called beside others."""
+    """`scan-1234/1`: the name of a run among others."""
     folder = run.folder.resolve()
     return f"{folder.parent.name}/{folder.name}" if folder.is_dir() else folder.name.partition(".")[0]
 
 
 def machine_name(environment: Mapping[str, Any]) -> str:
-    """How a machine is called beside others."""
+    """The name of a machine among others."""
     return str(environment.get("description", {}).get("hostname") or "this machine")

@@ -115,7 +115,7 @@ def _words(command: Command) -> Sequence[str]:
 
 def _path(path: str | PathLike[str]) -> Path:
     if not isinstance(path, str | PathLike):
-        raise UsageError(f"{path!r} is no path", remedy="give a text or a pathlib.Path")
+        raise UsageError(f"{path!r} is not a path", remedy="give a text or a pathlib.Path")
     return Path(path)
 
 

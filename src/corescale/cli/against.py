@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`corescale compare --against RUN`: a command measured now, beside a run of it that was measured earlier."""
+"""`corescale compare --against RUN`: a command measured now, compared with an earlier run of it."""
 
 import shlex
 from dataclasses import replace
@@ -24,7 +24,8 @@ CAVEAT = "was measured earlier: what the machine did differently since then coun
 
 
 def against(request: CompareRequest, words: list[str], machine: Machine) -> None:
-    """The k-th block now is paired with the k-th block then; as many blocks as there were then, where -r says no other.
+    """The k-th block now is paired with the k-th block then. There are as many blocks as then, unless -r says
+    otherwise.
 
     Raises UsageError if the run was of another machine or of several commands, none of which is this one.
     """
@@ -65,7 +66,7 @@ def against(request: CompareRequest, words: list[str], machine: Machine) -> None
 
 
 def _configuration(there: store.Run, word: str) -> Configuration:
-    """The one of that run which launched this command, or its only one."""
+    """The configuration of that run that launched this command, or its only one."""
     every, asked = configurations(there.experiment), there.experiment
     launched = template.words(word, "command")
     alike = [each for each in every if tuple(asked.command(each).argv) == launched]

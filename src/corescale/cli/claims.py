@@ -70,7 +70,7 @@ def of_study(path: Path, study: str) -> tuple[store.Run, Result]:
     run, here = store.load(path), Machine.here()
     found = result(shown_as(run, study, here), here)
     if not isinstance(found.conclusion, Study):
-        raise UsageError("is no run of a study", where=str(path), remedy="give a run of corescale study run")
+        raise UsageError("is not a run of a study", where=str(path), remedy="give a run of corescale study run")
     return run, found
 
 

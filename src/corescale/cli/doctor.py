@@ -31,7 +31,7 @@ class DoctorRequest:
         "", "--noise", metavar="5m", help="write this machine's noise passport, by pairs of equal launches"
     )
     topology: bool = option(False, "--topology", help="show only which CPUs share which caches and memory")
-    outputs: str = option("", "--outputs", metavar="DIR", help="of --topology: draw it there, as PNG and SVG")
+    outputs: str = option("", "--outputs", metavar="DIR", help="with --topology: draw it there, as PNG and SVG")
     no_noise: bool = option(False, "--no-noise", help="leave out the 2 s test of how noisy it is")
 
 

@@ -26,7 +26,7 @@ RACE_LAUNCHES = (4, 15)
 """launches of each configuration in a race at 1% and at 3% noise (docs/results/race_simulation.md)"""
 
 FIRST_ANSWER = f"--budget {4 * (BASELINE_EVERY - 1)}x"
-"""option that gives a race two launches for each of the first block, and as many to confirm"""
+"""option with which a race has two launches for each configuration of the first block, and as many to confirm"""
 
 
 def dry_run(experiment: Experiment, request: RunRequest, machine: Machine) -> None:

@@ -47,5 +47,5 @@ def explain(words: list[str], asked: ExplainRequest) -> None:
 
 
 def note(said: str) -> None:
-    """What is said beside a result."""
+    """A note on a result."""
     typer.echo(f"note: {said}", err=True)

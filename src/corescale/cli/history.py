@@ -67,7 +67,7 @@ def _read(file: Path) -> list[Entry]:
         return []
     try:
         if not paths.is_file(file):
-            raise UsageError("is no regular file", where=str(file), remedy="name another file")
+            raise UsageError("is not a regular file", where=str(file), remedy="name another file")
         return lines.parse(file.read_bytes(), str(file))
     except OSError as error:
         raise UsageError(f"cannot be read: {error.strerror}", where=str(file), remedy="name another file") from error
@@ -102,7 +102,7 @@ def _commit(revision: str) -> tuple[str, float]:
         return name, float(when)
     except (OSError, subprocess.CalledProcessError, ValueError) as error:
         remedy = "run it in the repository, and name a commit of it"
-        raise UsageError("is no commit here", where=f"--commit {revision}", remedy=remedy) from error
+        raise UsageError("is not a commit here", where=f"--commit {revision}", remedy=remedy) from error
 
 
 def _entries(path: Path, commit: str, when: float) -> Iterator[Entry]:

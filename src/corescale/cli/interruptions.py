@@ -32,7 +32,7 @@ def exit_code(error: BaseException | None) -> ExitCode:
 
 
 def last() -> KeyboardInterrupt:
-    """The last that came, where a library lost it; Ctrl-C where none did."""
+    """The last signal that came, in case a library lost it; Ctrl-C if none came."""
     return _came[-1] if _came else KeyboardInterrupt()
 
 

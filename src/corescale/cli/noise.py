@@ -24,7 +24,7 @@ from corescale.passport import CALM, SENTINEL, Pairs, Passport
 from corescale.show import files, text
 
 SECONDS = 0.1
-"""of the sentinel: as long as a launch of a test, and long beside the start of a process"""
+"""of the sentinel: as long as a test's launch, and much longer than the start of a process"""
 BLOCKS = (8, 12, 20, 40, 100)
 """numbers of blocks for which the smallest difference is said"""
 FEWEST = stats.fewest_blocks(detectable.CONFIDENCE)
@@ -33,7 +33,7 @@ MOST_PAIRS = 100_000
 
 
 def measured(duration: str, words: Sequence[str], *, json: bool) -> None:
-    """Half of the time for the sentinel, half for the command where one is given; writes the passport."""
+    """Measures for half of the time the sentinel and for half the command, if one is given; writes the passport."""
     machine, command = launchers.machine("", {}), shlex.join(words)
     commands = ({command: command} if command else {}) | {SENTINEL: _sentinel()}  # what may fail is first
     share = quantities.seconds(duration, "--noise") / len(commands)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the measuring verbs share behind the records: conclude, show, export, exit code."""
+"""What the measuring verbs share once there are records: conclude, show, export, exit code."""
 
 import math
 import os
@@ -127,7 +127,7 @@ def must_be_writable(request: ExportRequest) -> None:
 
 
 NO_WIDTH, UNBOUNDED = 80, 10_000
-"""columns of a terminal that does not know how many it has (COLUMNS=0), and of what is no terminal"""
+"""columns for a terminal of unknown width (COLUMNS=0), and for output that is not a terminal"""
 
 STDOUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 

@@ -33,29 +33,33 @@ class PredictRequest:
     cores: int | None = option(None, "--cores", metavar="P", most=MOST, help="number of cores to forecast")
     model: str = option("", "--model", metavar="NAME", help=f"{', '.join(MODEL_NAMES)} (default: as a scan chooses)")
     overhead: list[str] = option(
-        [], "--overhead", metavar="SUM", help="from overhead as a sum, such as 'p / points'; may be repeated"
+        [], "--overhead", metavar="SUM", help="forecast by overhead as this sum, such as 'p / points'; may be repeated"
     )
     track_record: bool = option(
-        False, "--track-record", help="score what scan --seal sealed, else forecasts from the smaller half of each run"
+        False,
+        "--track-record",
+        help="score sealed forecasts (scan --seal), else forecasts from the smaller half of each run",
     )
     anyway: bool = option(False, "--anyway", help=f"forecast beyond {FAR:g} times the largest p measured too")
     simulate: str = option("", "--simulate", metavar="FILE", help="launch the program on this cluster, by SimGrid")
-    layouts: str = option("", "--layouts", metavar="TxMxN,...", help="to forecast, or of --simulate (default: all)")
-    grade: str = option(
-        "", "--grade", metavar="mpi|slurm|ssh", help="with --simulate: also launch what can be, and print errors"
+    layouts: str = option(
+        "", "--layouts", metavar="TxMxN,...", help="layouts to forecast, or to simulate (default: all)"
     )
-    hosts: str = option("", "--hosts", metavar="FILE", help="of --grade ssh")
-    allocation: str = option("", "--allocation", metavar="OPTIONS", help="of --grade slurm")
-    response: str = option("wall", "--response", help="of --simulate: wall or metric:NAME")
+    grade: str = option(
+        "", "--grade", metavar="mpi|slurm|ssh", help="with --simulate: also launch these layouts, and print the errors"
+    )
+    hosts: str = option("", "--hosts", metavar="FILE", help="with --grade ssh: lines HOST slots=CORES")
+    allocation: str = option("", "--allocation", metavar="OPTIONS", help="with --grade slurm: options of salloc")
+    response: str = option("wall", "--response", help="with --simulate: wall or metric:NAME")
     json: bool = option(False, "--json", help="print the result as JSON")
 
     def given(self, *names: str) -> dict[str, Any]:
-        """Those of these options that were given, by their flags."""
+        """The named options that were given, by their flags."""
         every = {f"--{name.replace('_', '-')}": getattr(self, name) for name in names}
         return {flag: value for flag, value in every.items() if value not in (None, "", [], False)}
 
     def must_not_have(self, where: str, what: str, *names: str) -> None:
-        """Raises UsageError if one of these options was given, which `what` says is of no use beside `where`."""
+        """Raises UsageError, with the message `what`, if one of these options was given with the option `where`."""
         if flags := self.given(*names):
             raise UsageError(what, where=where, remedy=f"leave out {' and '.join(flags)}")
 
@@ -206,7 +210,7 @@ def _scanned(path: str, *, study: bool = False) -> store.Run:
     """The run; raises StoreError for one of another verb. Studies have sizes, so overheads are fitted to them too."""
     run = store.load(Path(path))
     if not (run.experiment.scans or (study and run.experiment.study.name)):
-        raise StoreError("is no run of scan", where=path, remedy="give the folder of a scan")
+        raise StoreError("is not a run of scan", where=path, remedy="give the folder of a scan")
     if run.experiment.scans and run.experiment.scaling.weak is not None:
         what = "is weak scaling, and a forecast needs the same work at every p"
         raise UsageError(what, where=path, remedy="give the folder of a scan without --weak")

@@ -24,7 +24,7 @@ from corescale.show.exchange import result_json
 
 
 def replay(given: Path, request: StudyRequest) -> None:
-    """Measure it here as it was measured there, and say T here / T there for each configuration."""
+    """Measure the run's plan here, and say T here / T there for each configuration."""
     if request.levels or request.command or request.until_decided:
         remedy = "drop --levels, --command and --until-decided"
         raise UsageError("a replay launches what was launched", where="--replay", remedy=remedy)

@@ -113,7 +113,7 @@ def _must_be_ours(page: Path, runs: Sequence[Path], generator: str) -> None:
         return
     with page.open("rb") as file:
         if generator.encode() not in file.read(4096):
-            raise UsageError("exists, and is no report of corescale", where=str(page), remedy=remedy)
+            raise UsageError("exists, and is not a report of corescale", where=str(page), remedy=remedy)
 
 
 @contextlib.contextmanager

@@ -42,7 +42,7 @@ class Asked:
     response: str
     grade: str = ""
     options: Mapping[str, str] = field(default_factory=dict)
-    """of the launcher that grades"""
+    """launches of each layout by the launcher that grades"""
     json: bool = False
 
 
@@ -89,7 +89,7 @@ def _near(times: Times) -> Sequence[str]:
 
 
 def _tied(times: Times) -> Sequence[str]:
-    """The layouts whose launches reach into those of the fastest."""
+    """The layouts whose simulated times overlap with those of the fastest."""
     first, *others = _ordered(times)
     return [name for name in others if len(times[name]) > 1 and min(times[name]) <= max(times[first])]
 

@@ -24,7 +24,7 @@ R = TypeVar("R", bound=Request)
 
 
 def kept(request: R) -> R:
-    """`--input -`, `/dev/stdin` and `<(COMMAND)` as a file of what was piped in, named by its content."""
+    """For `--input -`, `/dev/stdin` and `<(COMMAND)`: a file that holds what was piped in, named by its content."""
     piped = request.input and paths.is_pipe(request.input)
     if request.input not in NAMES and not piped:
         return request
@@ -74,7 +74,7 @@ def shown(path: str) -> str:
 
 
 def study(word: str) -> str:
-    """A study that is piped in, as the name of a file that lasts as long as this process; any other word as it is."""
+    """The name of a file that holds a piped-in study and lasts as long as this process; any other word as it is."""
     if word not in NAMES:
         return word
     scratch = Scratch().__enter__()  # of a killed process the next run sweeps it away

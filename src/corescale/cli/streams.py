@@ -49,7 +49,7 @@ class Stream(io.TextIOWrapper):
 
 
 def install() -> None:
-    """In the place of Python's own; of one that was closed (`>&-`) nowhere."""
+    """Replaces Python's own streams, except one that was closed (`>&-`)."""
     closed = sys.stdout is None
     sys.stdout = Stream(sys.stdout or _nowhere(1), "standard output")
     sys.stderr = Stream(sys.stderr or _nowhere(2), "standard error")

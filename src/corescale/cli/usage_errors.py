@@ -19,7 +19,7 @@ Unreadable: Any = typer.BadParameter.__mro__[2]
 HYPERFINE = {
     "--time-unit": "times have the unit that suits them; --json has seconds",
     "-u": "times have the unit that suits them; --json has seconds",
-    "--style": "-q shows no progress, and colours end where the output is no terminal",
+    "--style": "-q shows no progress, and colours end where the output is not a terminal",
     "--reference": "the first command is the reference: write it first",
     "--reference-name": "-n NAME before the others names the first command",
     "-S": "--shell runs the command through /bin/sh; bash -c '...' is any other shell",
@@ -54,7 +54,7 @@ def line(error: Any, words: Sequence[str]) -> str:
 
 
 def _remedy(error: Any, verb: str, words: Sequence[str]) -> str:
-    """What to type instead: the program of the line behind `--`, the nearest option, or the help."""
+    """What to type instead: the line with its program after `--`, the nearest option, or the help."""
     if not verb and words and (first := _first(words)):
         return first
     name, unknown = str(getattr(error, "option_name", "")), hasattr(error, "possibilities")
@@ -83,7 +83,7 @@ def _verbs_of_study() -> set[str | None]:
 
 
 def _with_dashes(verb: str, words: Sequence[str]) -> str | None:
-    """The options of a line without `--`, and the program with its arguments behind one."""
+    """Splits a line without `--` into its options, and the program with its arguments."""
     if verb not in ("scan", "tune") or "--" in words:
         return None
     rest = list(words[1:])

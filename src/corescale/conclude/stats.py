@@ -269,6 +269,6 @@ def _finite(values: npt.ArrayLike) -> Floats:
 
 
 def _times(values: npt.ArrayLike) -> Floats:
-    """Times as an array in which what is no positive finite time is NaN."""
+    """Times as an array in which what is not a positive finite time is NaN."""
     array = np.asarray(values, dtype=np.float64)
     return np.where(np.isfinite(array) & (array > 0), array, np.nan)

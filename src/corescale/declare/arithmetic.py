@@ -20,7 +20,7 @@ LONGEST = 500
 """characters; bounds the depth of the tree, and the size of numbers"""
 
 MOST_BITS = 1024
-"""of a whole number: as large as any that is no whole one"""
+"""the largest whole number: as large as the largest other number"""
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "isqrt": math.isqrt,
@@ -88,7 +88,7 @@ def parse(text: str, where: str) -> Expression:
 
 
 def ordered(formulas: Mapping[str, Expression], known: Collection[str], where: str) -> tuple[str, ...]:
-    """The names of the formulas, each behind those that it uses; raises UsageError for an unknown name and a cycle."""
+    """The formulas' names, each after those that it uses; raises UsageError for an unknown name and a cycle."""
     for name, formula in formulas.items():
         for used in sorted(formula.names - set(known) - set(formulas)):
             candidates = sorted({*known, *formulas} - {name})

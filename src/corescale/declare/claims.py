@@ -56,14 +56,14 @@ def verdicts() -> list[Verdict]:
 
 
 def recorded(known: Sequence[Verdict], new: Sequence[Verdict]) -> list[Verdict]:
-    """The known ones with those of a run in place of the same machine's and study's."""
+    """The known verdicts; a run's verdicts replace those of its machine and study."""
     renewed = {(one.machine, one.study) for one in new}
     kept = [one for one in known if (one.machine, one.study) not in renewed]
     return sorted([*kept, *new], key=lambda one: (one.study, one.machine))
 
 
 def lost(known: Sequence[Verdict], new: Sequence[Verdict]) -> list[Verdict]:
-    """The known ones that were decided, and that those of a run would replace by no decision."""
+    """The known verdicts that are decided, and that this run would replace by undecided ones."""
     decided = {(one.machine, one.study, one.finding, one.at) for one in new if one.verdict in DECIDED}
     renewed = {(one.machine, one.study) for one in new}
     return [

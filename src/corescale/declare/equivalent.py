@@ -35,7 +35,7 @@ Unread = Literal["", "threads", "ranks"]
 
 
 def unread(experiment: Experiment, reads: Collection[str] | None) -> Unread:
-    """Empty where they read it, where nothing recorded env reads, or where it reaches them otherwise."""
+    """Empty if they read it, if nothing recorded env reads, or if it reaches them otherwise."""
     if reads is None:
         return ""
     if _by_variables(experiment):

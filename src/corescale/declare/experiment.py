@@ -63,7 +63,7 @@ class Constraint(Model):
     relative: bool = False
 
     def met(self, value: float, of_baseline: float) -> bool:
-        """Whether a value meets it, beside that of the baseline."""
+        """Whether a value meets it, given the baseline's value."""
         limit = self.bound * (of_baseline if self.relative else 1)
         return value <= limit if self.relation == "<=" else value >= limit
 
@@ -80,7 +80,7 @@ class Constraint(Model):
 
 
 SHOWN = "inherit"
-"""standard output, as hyperfine calls it, of which a record keeps the end, beside that of standard error"""
+"""standard output, as hyperfine calls it; a record keeps its end, next to that of standard error"""
 
 
 class Weak(Model):
@@ -107,7 +107,7 @@ class Baseline(Model):
     as_typed: tuple[str, ...] = ()
     """factors whose level is what the shell gives: at that level nothing is set"""
     allocator: str = ""
-    """what the level `inherited` of an allocator was when this was declared; empty for none of allocators.ALLOCATORS"""
+    """the allocator that `inherited` meant when this was declared; empty if allocators.ALLOCATORS does not have it"""
     returns: bool = True
     """whether it is launched again within long blocks, so that slow drift cannot hide there"""
 
@@ -218,7 +218,7 @@ class Experiment(Model):
         beside = ((one.name, value) for one in self.along for _, value in one.values)
         for name, level in (*self.baseline.levels, *beside):
             if isinstance(level, float) and not math.isfinite(level):
-                raise UsageError(f"{name}={level} is no finite number", remedy="write a number, or another word")
+                raise UsageError(f"{name}={level} is not a finite number", remedy="write a number, or another word")
         return self
 
     def factor(self, name: str) -> Factor | None:
@@ -232,7 +232,8 @@ class Experiment(Model):
 
     @property
     def makes_threads(self) -> bool:
-        """Whether a factor says how many threads there are; beside one of ranks or nodes it is one in each."""
+        """Whether a factor says how many threads there are; if not, a factor of ranks or nodes has one thread in
+        each."""
         return any({"threads", "ranks", "nodes"} & factor.how.makes for factor in self.factors)
 
     @property

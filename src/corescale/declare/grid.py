@@ -16,7 +16,7 @@ from corescale.machine import Machine
 from corescale.records import INHERITED, Configuration, Layout, Level, Phase
 
 REMEMBERED = 4
-"""experiments, at most, of which it is remembered what follows from them"""
+"""experiments at most whose configurations are cached"""
 
 T = TypeVar("T")
 
@@ -55,7 +55,7 @@ def configurations(experiment: Experiment) -> tuple[Configuration, ...]:
 def baseline(experiment: Experiment) -> Configuration:
     """The baseline: each factor's first level (threads: the largest), unless `--baseline` says otherwise.
 
-    Where that is more than the cores, the largest p that fits, of as many threads in a rank as can be.
+    If that is more than the cores, it is the largest p that fits, with as many threads in a rank as possible.
     """
     chosen: dict[str, Level] = {factor.name: factor.how.baseline(factor.levels) for factor in experiment.factors}
     first = configuration(experiment, chosen | dict(experiment.baseline.levels))
@@ -90,7 +90,7 @@ def omitted(experiment: Experiment, chosen: Configuration) -> bool:
 def _omission(experiment: Experiment) -> Callable[[Mapping[str, Level], int | None], bool]:
     """Whether levels, and p where it is known, are of a combination that is not launched.
 
-    What each selection means of each factor is looked up once: a grid may have a million combinations.
+    Each selection's levels are looked up once for each factor: a grid may have a million combinations.
     """
     known = {factor.name: factor for factor in experiment.factors}
     also = dict(experiment.baseline.levels)
@@ -117,7 +117,7 @@ def _omission(experiment: Experiment) -> Callable[[Mapping[str, Level], int | No
 
 
 def _is_beyond(p: int | None, limit: Sequence[str]) -> bool:
-    """Whether p is as a selection wants it; any p is where it wants none."""
+    """Whether p meets a selection; any p does if the selection names none."""
     if not limit:
         return True
     return p is not None and (p < int(limit[1]) if limit[0] == "<" else p > int(limit[1]))
@@ -151,7 +151,7 @@ def parameters(experiment: Experiment, chosen: Configuration) -> dict[str, Level
 
 
 def strange_level(experiment: Experiment, chosen: Configuration) -> str:
-    """What of it the experiment does not have, as the level `threads=7`; empty for nothing.
+    """What the experiment does not have of a configuration, such as the level `threads=7`; empty for nothing.
 
     The baseline may be beside the others, and those of the serial program are its own.
     """
@@ -201,7 +201,8 @@ def combinations(experiment: Experiment) -> int:
 
 
 def _grid(experiment: Experiment) -> Iterator[dict[str, Level]]:
-    """Every combination; of `tune` with the baseline's level alone of what changes nothing beside the deciding ones."""
+    """Every combination; for `tune`, a factor that changes nothing next to the deciding ones keeps the baseline's
+    level."""
     now = dict(baseline(experiment).levels)
     deciding, others = _apart(experiment)
     for decided in _decided(experiment, deciding):

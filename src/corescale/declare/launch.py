@@ -60,8 +60,7 @@ class Launch:
     def needed(self, reads: Collection[str] | None) -> "Launch":
         """Without known variables that the program does not read, and without those that this shell sets so already.
 
-        Of one that reads neither a number of threads nor which rank it is, all stay: something may read them
-        undetected.
+        If it reads neither a number of threads nor its rank, all stay: something may read them undetected.
         """
         if reads is None:
             return self

@@ -2,7 +2,7 @@
 """What a metric can be declared as: one table, from which help, messages and the schema of study files follow."""
 
 METRIC_SOURCES = {"stdout-size": "", "peak-memory": "", "cpu-time": "", "output": "KEY", "counter": "EVENT"}
-"""What stands behind the colon of each, if anything does. A source with a key is the `gives` of one of observe's."""
+"""What follows the colon of each source, if anything. A source with a key is the `gives` of one of observe's."""
 UNKEYED = tuple(name for name, key in METRIC_SOURCES.items() if not key)
 """those that are of every launch"""
 

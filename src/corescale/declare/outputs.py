@@ -61,7 +61,7 @@ class _Reads(Model):
         return ()
 
     def _selections(self) -> Iterable[Selection]:
-        """Those of which it names levels."""
+        """The columns of which it names levels."""
         return ()
 
     def used(self) -> Iterator[str]:
@@ -115,13 +115,14 @@ class Chart(_Reads):
     reference: float | None = None
     """a line across, at this y"""
     steps: tuple[Selection, ...] = ()
-    """of a ladder: the rows of the first rung, and what each further one changes"""
+    """for a ladder: the rows of the first rung, and what each further rung changes"""
     best: str = ""
-    """of a ladder: a column of whose levels a rung is the one with the least y, chosen for each block by the others"""
+    """for a ladder: a rung has the level of this column with the least y, which the other blocks choose for each
+    block"""
     log: tuple[Literal["x", "y"], ...] = ()
     """axes that are logarithmic, of lines; x is by itself where its levels are few and far apart"""
     at_zero: Selection = Field(default={})
-    """launches drawn at x = 0 beside each level that these columns have otherwise: what x counts is not there"""
+    """launches drawn at x = 0 next to each other level of these columns: they have none of what x counts"""
 
     @model_validator(mode="after")
     def _divides(self) -> Self:
@@ -185,7 +186,7 @@ class Finding(_Reads):
     b: Selection | None = None
     difference: bool = False
     best: str = ""
-    """a column that b names: of its levels the one with the least y is compared, chosen for each block by the others"""
+    """a column of which b has the level with the least y, which the other blocks choose for each block"""
     where: Selection = Field(default={})
     """restricts both sides"""
     line: str = ""
@@ -196,7 +197,7 @@ class Finding(_Reads):
     """one answer for each level of these columns"""
     general: bool = False
     several: int = Field(default=0, ge=0)
-    """the claim is of the mean over the levels that neither side names, or of so many of them; else of each of them"""
+    """the claim is about the mean over the levels that neither side names, or about so many of them; else about each"""
     normalise: Normalise | None = None
     """divides within the block, before the ratio is taken"""
     needs: Mapping[str, int] = Field(default={})
@@ -229,7 +230,7 @@ class Finding(_Reads):
 
     @property
     def sides(self) -> Mapping[str, Selection]:
-        """a, and b where there is one."""
+        """a, and b if there is one."""
         return {"a": self.a} if self.b is None else {"a": self.a, "b": self.b}
 
     def _names(self) -> Iterable[str]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a path names that somebody typed: nothing, where it is too long or lies where one may not look."""
+"""What a typed path names: nothing if it is too long, or if its folder may not be read."""
 
 import stat
 import tempfile

@@ -32,7 +32,7 @@ class Block:
     cap: float | None = None
     """seconds after which a launch is capped: killed; never the baseline"""
     drawn: bool = True
-    """whether their order is drawn afresh; else it is the one here"""
+    """whether their order is drawn at random; else it is the order given"""
     looks: tuple[int, ...] = ()
     """numbers of confirmation pairs at which the looks come, as planned before the first pair"""
     together: tuple[tuple[Configuration, ...], ...] = ()

@@ -32,7 +32,7 @@ def share(text: str, where: str, *, zero: bool = False, usual: float = 0.02, lea
         value = math.nan
     if least < value < 1 or (zero and value == 0):
         return value
-    what = f"{text!r} is no percentage"
+    what = f"{text!r} is not a percentage"
     if math.isfinite(value):
         what = f"{text!r} is not {'at least' if zero else 'above'} {100 * least:g}% and below 100%"
         if value >= 1 and 100 * least < value < 100 and not text.endswith("%"):
@@ -58,7 +58,7 @@ def once(pairs: Iterable[tuple[str, V]], where: str) -> dict[str, V]:
 
 
 def gates(texts: Iterable[str]) -> dict[str, float]:
-    """`5%` is of the time; `mean=5%`, `cpu=5%` and `memory=5%` are of others. Raises UsageError."""
+    """The limit of each gate: `5%` for the time, `mean=5%`, `cpu=5%` and `memory=5%` for others. Raises UsageError."""
     return once(map(_gate, texts), "--gate")
 
 

@@ -202,7 +202,7 @@ class ExplainRequest:
 
     @property
     def scan(self) -> ScanRequest:
-        """What it asks of its launches, as `scan` would ask."""
+        """The options of its launches, as `scan` has them."""
         shared = ("threads", "ranks", "budget", "input", "timeout", "shell", "out", "quiet")
         return ScanRequest(**{name: getattr(self, name) for name in shared})
 

@@ -34,7 +34,7 @@ MOST_BLOCKS = 1110
 """Blocks of a race, at most: its last look. If those cannot decide, no number that anyone would wait for can."""
 
 USUAL_BUDGET = "5m"
-"""Budget where none is named, and no number of blocks."""
+"""Budget if neither a budget nor a number of blocks is named."""
 
 CONFIRM_BLOCKS = 10
 """Confirmation pairs before a race has seen how many it takes."""
@@ -54,7 +54,8 @@ class Stop(Model):
     max_blocks: int = Field(default=40, ge=1)
     """last look: reported as "width not reached", never as equality"""
     width: float = Field(default=0.02, gt=0)
-    """wanted half width of every ratio, relative: 0.02 stops at 1.31 [1.284, 1.336]; of a gate, what it tolerates"""
+    """wanted half width of every ratio, relative: 0.02 stops at 1.31 [1.284, 1.336]; for a gate, the change that it
+    tolerates"""
     within: float = Field(default=0.02, gt=0)
     """a race ends when one configuration is proved to be within this fraction of the best"""
     confidence: float = Field(default=0.95, gt=0.5, lt=1)

@@ -21,7 +21,7 @@ def find(name_or_file: str) -> Path:
     if name_or_file in known:
         return known[name_or_file]
     if path.suffix == ".toml" and paths.exists(path):
-        raise UsageError("is no file", where=name_or_file, remedy="name the TOML file of a study")
+        raise UsageError("is not a file", where=name_or_file, remedy="name the TOML file of a study")
     remedy = nearest(path.stem, known, "corescale study list names the studies that ship")
     raise UsageError("no such study", where=name_or_file, remedy=remedy)
 

@@ -34,7 +34,7 @@ def uneven(experiment: Experiment, works: Mapping[Configuration, float], says: s
         (low, p_low), (high, p_high) = min(found, default=(1.0, 1)), max(found, default=(1.0, 1))
         if high - low > CONSTANT * high:
             return (
-                "this is no weak scaling: the work per thread is not constant"
+                "this is not weak scaling: the work per thread is not constant"
                 f" ({says}, {high:g} at p = {p_high} and {low:g} at p = {p_low})"
             )
     return ""

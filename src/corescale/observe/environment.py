@@ -100,7 +100,7 @@ def locate(program: str) -> Path:
     if paths.exists(program):
         if paths.is_file(program) and _is_program(Path(program)):
             raise ProgramError("may not be executed", where=program, remedy=f"chmod +x {program}")
-        raise ProgramError("is no program", where=program, remedy="write the program that reads it before it")
+        raise ProgramError("is not a program", where=program, remedy="write the program that reads it before it")
     raise ProgramError("no such file", where=program, remedy=f"looked for {Path(program).absolute()}")
 
 

@@ -116,7 +116,7 @@ def _ended(words: Sequence[str], said: IO[bytes], seconds: float) -> int:
 def files_must_work(experiment: Experiment) -> None:
     """Raises UsageError if no launch could read its input or write its output."""
     if experiment.input is not None and not paths.is_file(experiment.input):
-        what = "is no regular file" if paths.exists(experiment.input) else "no such file"
+        what = "is not a regular file" if paths.exists(experiment.input) else "no such file"
         raise UsageError(what, where=f"--input {experiment.input}", remedy="name a file, or - for stdin")
     if experiment.output not in (None, "null", SHOWN) and (why := _unwritable(Path(str(experiment.output)))):
         raise UsageError(f"cannot be written: {why}", where=f"--output {experiment.output}", remedy="name a file")

@@ -19,7 +19,7 @@ def write(target: str, content: str | bytes) -> None:
     open descriptor (/dev/stdout, /dev/fd/3), a pipe or a device is appended to.
     """
     if target == "-":
-        raise UsageError("is no file", where=target, remedy="name one")
+        raise UsageError("is not a file", where=target, remedy="name one")
     try:
         _replace(Path(target), content if isinstance(content, bytes) else content.encode("utf-8", UNTOLD))
     except OSError as error:

@@ -105,7 +105,7 @@ def test_the_passport_says_how_many_blocks_a_difference_takes(file: Path) -> Non
 @pytest.mark.parametrize(
     ("gate", "options", "says"),
     [(("auto=0.01%",), {}, "cannot be shown here"), (("auto", "5%"), {}, "other gates"),
-     (("auto",), {"runs": 9}, "-r"), (("auto=x",), {}, "is no percentage"),
+     (("auto",), {"runs": 9}, "-r"), (("auto=x",), {}, "is not a percentage"),
      (("auto",), {"max_runs": 4}, "-M 8"), (("auto",), {"confidence": "99.9%"}, "--confidence"),
      (("auto=5%",), {"min_runs": 30}, "-m")],
 )  # fmt: skip
@@ -117,7 +117,7 @@ def test_what_cannot_be_is_refused(gate: tuple[str, ...], options: Any, says: st
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": 9}', '{"format": 1, "machine": "x", "commands": {}}'])
 def test_a_damaged_passport_is_refused_in_one_line(content: str, file: Path) -> None:
     file.write_text(content)
-    with pytest.raises(UsageError, match="is no noise passport") as error:
+    with pytest.raises(UsageError, match="is not a noise passport") as error:
         asked("auto")
     assert "\n" not in str(error.value)
 

@@ -102,11 +102,11 @@ def test_each_program_has_its_own_series_and_what_was_made_up_has_none(tmp_path:
 
 def test_what_has_no_end_is_not_read(tmp_path: Path) -> None:
     done = corescale("history", "/dev/zero", cwd=tmp_path)
-    assert done.returncode == ExitCode.USAGE and "is no regular file" in done.stderr
+    assert done.returncode == ExitCode.USAGE and "is not a regular file" in done.stderr
 
 
 def test_outside_of_a_repository_there_is_no_commit(tmp_path: Path) -> None:
     shutil.copytree(FIXTURES["direct"], tmp_path / "run")
     done = corescale("history", "p.jsonl", "run", cwd=tmp_path, also={"GIT_CEILING_DIRECTORIES": str(tmp_path.parent)})
-    assert done.returncode == ExitCode.USAGE and "is no commit here" in done.stderr
+    assert done.returncode == ExitCode.USAGE and "is not a commit here" in done.stderr
     assert not (tmp_path / "p.jsonl").exists()

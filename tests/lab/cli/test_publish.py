@@ -44,5 +44,5 @@ def test_what_is_there_and_what_is_no_study_are_refused(tmp_path: Path) -> None:
     (tmp_path / "full" / "mine.txt").touch()
     refused(corescale("study", "publish", RUN, "full", cwd=tmp_path), ExitCode.USAGE, "full: is there already")
     scan = str(FIXTURES["scan"])
-    refused(corescale("study", "publish", scan, "other", cwd=tmp_path), ExitCode.USAGE, "is no run of a study")
+    refused(corescale("study", "publish", scan, "other", cwd=tmp_path), ExitCode.USAGE, "is not a run of a study")
     assert not (tmp_path / "other").exists()

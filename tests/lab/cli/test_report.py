@@ -66,7 +66,7 @@ def test_no_file_of_others_is_overwritten(tmp_path: Path) -> None:
     mine.write_text("my own notes")
     by_itself = corescale("report", "run", cwd=tmp_path)
     assert by_itself.returncode == ExitCode.OK
-    assert "note: report.html: exists, and is no report" in by_itself.stderr
+    assert "note: report.html: exists, and is not a report" in by_itself.stderr
     named = corescale("report", "run", "-o", "report.html", cwd=tmp_path)
     assert named.returncode == ExitCode.USAGE
     assert mine.read_text() == "my own notes"

@@ -177,7 +177,7 @@ class CsvFile final : public MatrixFile {
     const double value = std::strtod(word.c_str(), &end);
     if (end == word.c_str() || word.find_first_of("xX") != std::string::npos ||
         std::string_view(end).find_first_not_of(" \t\r") != std::string_view::npos)
-      refuse(place(next_, values_.size()) + " '" + word + "' is no number",
+      refuse(place(next_, values_.size()) + " '" + word + "' is not a number",
              "give numbers separated by commas");
     return value;
   }

@@ -47,7 +47,7 @@ inline std::vector<std::string> read_fasta(const std::string& path) {
     for (const char one : line) {
       const char upper = one >= 'a' && one <= 'z' ? static_cast<char>(one - 'a' + 'A') : one;
       if (letters.find(upper) == std::string_view::npos)
-        refuse(number, std::string("the letter '") + one + "' is no nucleotide",
+        refuse(number, std::string("the letter '") + one + "' is not a nucleotide",
                "give " + std::string(letters));
       found.back() += upper;
     }

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Point:
-    """The overhead of one configuration that is no reference."""
+    """The overhead of one configuration that is not a reference."""
 
     size: Mapping[str, Level]
     """levels of the factors that do not make p"""

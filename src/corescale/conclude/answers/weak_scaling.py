@@ -41,7 +41,7 @@ class WeakScaling:
     """What may be said of it."""
 
     refusal: str
-    """why this is no weak scaling; empty if it is"""
+    """why this is not weak scaling; empty if it is"""
     lines: tuple[Line, ...]
 
 

@@ -55,7 +55,7 @@ def _chance(name: str, shares: Mapping[str, float], *, compared: bool) -> Chance
         return Chance(name, likely=True, why="no row of the ledger bounds what it gives back")
     if LedgerRow.INFLATED in rows and not compared:
         return Chance(name, likely=True, why=f"{LedgerRow.INFLATED} is not known without a launch with 1 thread")
-    # Another program's share is no share of this one's.
+    # Another program's share is not a share of this one's.
     given = 1.0 if LedgerRow.QUEUED in rows else 1.0 - shares[LedgerRow.QUEUED]
     share = sum(shares[row] for row in rows) / given if given > 0 else 1.0
     return Chance(name, likely=share >= WORTH, why=f"{share:.1%} of its thread-seconds are {' or '.join(rows)}")

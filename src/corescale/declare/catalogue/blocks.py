@@ -3,8 +3,7 @@
 
 The model is that of the library's policy auto (runtime/src/parallel_for/policies.cpp): claims and the wait for the last
 block cost the same at sqrt(2 N c / (T w u)), c what a claim takes, w an iteration, u how uneven blocks of one size are.
-Of a program's loops nothing is known before it is launched, so N and w are those of the study's loop; the race finds
-out.
+A program's loops are unknown before it is launched, so N and w are those of the study's loop; the race finds out.
 """
 
 import math

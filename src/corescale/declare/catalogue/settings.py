@@ -71,10 +71,11 @@ PAGES: dict[str, tuple[str, ...]] = {
     "MIMALLOC_LARGE_OS_PAGES=1": ("madvise", "reserved"),
     "TBB_MALLOC_USE_HUGE_PAGES=1": ("always", "reserved"),
 }
-"""How the kernel must give huge pages for a level to change anything: where it is `always`, most have them unasked."""
+"""The kernel's setting of huge pages under which a level changes anything; with `always`, most memory has them
+anyway."""
 
 TUNABLES = {"glibc.malloc.hugetlb": (2, 35)}
-"""version of glibc from which a name is known, where that is later than 2.26"""
+"""version of glibc from which a name is known, if that is later than 2.26"""
 
 
 def auto(name: str) -> tuple[Sequence[str], Sequence[str]]:

@@ -128,7 +128,8 @@ def _checked(experiment: Experiment, wider: Experiment, names: Sequence[str]) ->
 def _loadable(
     request: R, commands: Sequence[Command], unloadable: PreloadError | None, make: Callable[[R], Experiment]
 ) -> Experiment:
-    """What is made, without `allocator=auto` if none can be preloaded; raises what was said of one that was named."""
+    """What `make` returns, without `allocator=auto` if none can be preloaded; raises the error for one that was
+    named."""
     auto = "auto" in (request.allocators, *(text.partition("=")[2] for text in request.factor if _allocators(text)))
     why = unloadable.what if unloadable else unloadable_by_file(commands)
     if unloadable is not None and not auto:
@@ -193,7 +194,7 @@ def swaps(
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
-    """The names; behind one that is taken is the first free of #2, #3: a command may be compared with itself."""
+    """The names; a repeated one gets the first free of #2, #3, because a command may be compared with itself."""
     found: list[str] = []
     for name in names:
         numbered = (f"{name} #{k}" for k in itertools.count(2))

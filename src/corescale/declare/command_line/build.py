@@ -178,7 +178,7 @@ def _rehearsal(request: Request, command: Command) -> tuple[str, ...]:
 
 
 def levels(chosen: Sequence[Factor], asked: Collection[str], machine: Machine) -> Iterator[tuple[str, Level]]:
-    """Factor and level of each whose level a launch from this shell has, also where nobody asked to try that level.
+    """Each factor with the level that a launch from this shell has, even if nobody asked to try that level.
 
     `asked`: placeholders, which no shell fills. Beside them a number of threads counts only if it is asked for, and
     beside ranks no shell says how many threads each has.
@@ -198,7 +198,7 @@ def unread(chosen: Sequence[Factor]) -> Iterator[str]:
     if any(factor.kind == "threads" for factor in chosen):
         for name in THREAD_VARIABLES:
             if (text := os.environ.get(name, "").strip()) and outermost(text) is None:
-                yield f"the baseline's threads from {name}={text!r}: it is no number of threads"
+                yield f"the baseline's threads from {name}={text!r}: it is not a number of threads"
 
 
 MOST = 1_000_000
@@ -236,7 +236,7 @@ def _stop(request: Request) -> Stop:
 
 
 def _blocks(request: Request) -> tuple[int, int]:
-    """The first and the last look; a usual one gives way to the one that was typed. Raises UsageError."""
+    """The first and the last look; a typed one moves the usual other one. Raises UsageError."""
     least, most, usual = request.min_runs, request.max_runs, type(request)
     if least <= most:
         return least, most

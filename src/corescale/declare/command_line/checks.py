@@ -20,7 +20,7 @@ MOST = 100_000
 """combinations of levels that are looked at, before those that are the same launch are left out"""
 
 SHELLS = ("sh", "bash", "dash", "zsh", "ksh", "fish", "none", "default")
-"""what hyperfine's --shell has behind it"""
+"""values that hyperfine's --shell takes"""
 
 
 def must_be_commands(request: CompareRequest, words: Sequence[str]) -> None:
@@ -41,7 +41,7 @@ def must_be_commands(request: CompareRequest, words: Sequence[str]) -> None:
         strange = next((word for word in words[1:] if not shutil.which(bundled(word)) and "{" not in word), None)
         if strange is not None:
             remedy = f"quote each command: corescale compare {shlex.quote(' '.join(words))} 'ANOTHER'"
-            raise UsageError(f"{strange!r} is no program", where="compare", remedy=remedy)
+            raise UsageError(f"{strange!r} is not a program", where="compare", remedy=remedy)
 
 
 def metric(text: str) -> tuple[str, str]:
@@ -49,7 +49,7 @@ def metric(text: str) -> tuple[str, str]:
     name, source = pair(text, "--metric")
     if not re.fullmatch(metric_sources.PATTERN, source):
         remedy = f"write {name}={', ='.join(metric_sources.WRITTEN)}"
-        raise UsageError(f"{source!r} is no source of a metric", where="--metric", remedy=remedy)
+        raise UsageError(f"{source!r} is not a source of a metric", where="--metric", remedy=remedy)
     return name, source
 
 
@@ -124,7 +124,7 @@ CHANGES_NO_LAUNCH = {field.name for field in dataclasses.fields(RunRequest)} | {
 
 
 def must_go_on(request: TuneRequest) -> None:
-    """Raises UsageError for an option beside --more that would make other launches than those of the run."""
+    """Raises UsageError for an option that, with --more, would make other launches than those of the run."""
     if request.fresh:
         raise UsageError("continues the last run, and --fresh starts one", where="--more", remedy="drop one of them")
     usual = TuneRequest()

@@ -118,7 +118,7 @@ def _must_stand_alone(name: str, table: factors.Kind, texts: Sequence[str], wher
 
 
 MOST_LEVELS = 10_000
-"""levels of one factor: to launch more, each once, takes longer than anyone waits"""
+"""levels of one factor at most: to launch more, each once, takes longer than anyone waits"""
 
 COUNTED = 10**9
 """levels whose number is written out"""
@@ -139,7 +139,8 @@ def _must_be_distinct(name: str, texts: Sequence[str], where: str) -> None:
 
 def _finite(name: str, level: Level, where: str) -> Level:
     if isinstance(level, float) and not math.isfinite(level):
-        raise UsageError(f"{name}={level} is no finite number", where=where, remedy="write a number, or another word")
+        remedy = "write a number, or another word"
+        raise UsageError(f"{name}={level} is not a finite number", where=where, remedy=remedy)
     return level
 
 

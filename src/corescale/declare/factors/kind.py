@@ -93,7 +93,7 @@ class Kind:
 
 
 MOST = 65_536
-"""of threads or ranks: beyond what any machine has"""
+"""threads or ranks at most: beyond what any machine has"""
 
 
 def counts(text: str) -> list[str]:

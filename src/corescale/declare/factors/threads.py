@@ -63,7 +63,7 @@ class Threads(Count):
 
 
 def outermost(text: str) -> int | None:
-    """The threads that a variable asks for, of its outermost level; None if it is no number."""
+    """The threads that a variable asks for, of its outermost level; None if it is not a number."""
     first = text.partition(",")[0].strip()
     return int(first) if first.isdecimal() and int(first) > 0 else None
 
@@ -80,7 +80,7 @@ def thread_levels(most: int, sizes: Iterable[int] = ()) -> tuple[int, ...]:
 
 
 def divisors(most: int) -> tuple[int, ...]:
-    """Of ranks and threads only these fill the cores: 64 x 3 of 192."""
+    """The numbers of ranks and threads that fill the cores, such as 64 x 3 of 192."""
     return tuple(size for size in range(1, most + 1) if most % size == 0)
 
 

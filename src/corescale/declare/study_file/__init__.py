@@ -162,7 +162,7 @@ def _experiment(
 
 
 def _bandwidth(machine: Machine) -> Mapping[str, float]:
-    """Of this machine alone, where it is calibrated; a broken file is for those who need what it has."""
+    """This machine's bandwidth, if it is calibrated. A broken file is an error only for those who need its values."""
     try:
         found, _ = calibration.of_machine(machine.fingerprint())
     except UsageError:
@@ -230,7 +230,7 @@ def _cores(places: Sequence[Factor], levels: Sequence[Level], machine: Machine) 
 def stop_rule(table: StopTable, runs: int | None, *, until_decided: bool = False) -> Stop:
     """The rule; `runs`, where given, is the exact number of blocks instead; raises UsageError below 1.
 
-    `until_decided`: until the findings are, in as many blocks at most.
+    `until_decided`: until the findings are decided, with `runs` as the largest number of blocks.
     """
     if runs is not None and runs < 1:
         raise UsageError(f"{runs} runs measure nothing", where="-r", remedy="write -r 10")

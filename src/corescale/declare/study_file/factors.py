@@ -57,7 +57,7 @@ def chosen(
 ) -> tuple[list[Factor], list[str]]:
     """`declared`: the names that reach the study's own command; `reached`: those that reach the one launched.
 
-    A fault of a level that was `typed` is none of the file.
+    A fault in a level that was `typed` is not a fault of the file.
     """
     found, left_out = [], []
     for name, table in given.items():

@@ -118,7 +118,7 @@ class StudyFile(Model):
     input: str | None = None
     output: str | None = None
     columns: Mapping[str, str] = {}
-    """of the frame, computed from others: throughput = "work / time" """
+    """columns of the frame that are computed from others: throughput = "work / time" """
     chart: tuple[Chart, ...] = ()
     table: tuple[Table, ...] = ()
     finding: tuple[Finding, ...] = ()

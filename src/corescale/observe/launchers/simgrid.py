@@ -84,7 +84,7 @@ class Simgrid(Local):
             content = _content(environment.locate(words[0]))
             if LIBRARY not in content or not content.startswith(ELF):
                 remedy = f"compile it by smpicxx as {words[0]}{BUILD} (docs/cluster.md)"
-                raise ProgramError("is no build for SimGrid", where=words[0], remedy=remedy)
+                raise ProgramError("is not a build for SimGrid", where=words[0], remedy=remedy)
             if "--" in words[1:]:
                 raise UsageError("SimGrid drops the word --", where=words[0], remedy="leave it out")
         note(f"simulated: {self._platform.in_words()}; computing as measured on one core here")

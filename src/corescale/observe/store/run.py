@@ -39,7 +39,7 @@ def unpacked(archive: Path, wanted: frozenset[str]) -> Iterator[Path]:
                 if name in wanted:
                     (Path(scratch) / name).write_bytes(content)
         except (tarfile.TarError, lzma.LZMAError, EOFError, OSError) as error:
-            raise StoreError("is no archive of a run", where=str(archive), remedy=REMEDY) from error
+            raise StoreError("is not an archive of a run", where=str(archive), remedy=REMEDY) from error
         try:
             yield Path(scratch)
         except StoreError as error:
@@ -119,7 +119,7 @@ def _must_be_files(path: Path) -> None:
         raise StoreError(what, where=str(path), remedy=HOME) from error
     for name in (PLAN, ENVIRONMENT, RECORDS):
         if paths.exists(path / name) and not paths.is_file(path / name):
-            raise StoreError("is no regular file", where=str(path / name), remedy=CHANGED)
+            raise StoreError("is not a regular file", where=str(path / name), remedy=CHANGED)
 
 
 CHANGED = "restore the file, or measure again with --out DIR"
@@ -151,7 +151,7 @@ def planned(path: Path) -> tuple[Experiment, str, str]:
     """What a run was asked to do, by which launcher, and with which option of it."""
     plan = read_object(path / PLAN)
     if "format" not in plan or "corescale" not in plan:
-        raise StoreError("is no plan of a run", where=str(path / PLAN), remedy="give the folder of a run")
+        raise StoreError("is not a plan of a run", where=str(path / PLAN), remedy="give the folder of a run")
     if plan["format"] not in (1, FORMAT):
         raise StoreError(
             f"run format {plan['format']!r}, but this version reads {FORMAT}",

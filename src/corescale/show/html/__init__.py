@@ -187,14 +187,14 @@ def added(
     """A report with a section of a program's own figures and a table, before the numbers that were measured.
 
     It replaces the section of that name, if there is one. `lines` are cells under `head`, of which the
-    first is a name. Raises UsageError for a page that is no report.
+    first is a name. Raises UsageError for a page that is not a report.
     """
     begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
     if begin in page and end in page:
         page = page[: page.index(begin)] + page[page.index(end) + len(end) :]
     before, found, after = page.partition(NUMBERS)
     if not found:
-        raise UsageError("is no report of corescale", remedy="give the report.html of a run")
+        raise UsageError("is not a report of corescale", remedy="give the report.html of a run")
     section = _rendered("added.html", title=title, figures=figures, head=head, lines=lines)
     return f"{before}{begin}{section}{end}{found}{after}"
 

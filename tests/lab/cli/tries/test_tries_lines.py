@@ -20,7 +20,7 @@ TRIES: tuple[Try, ...] = (
     ("corescale scan --version", 2, "corescale: scan: no such option: --version; corescale --version prints it"),
     ("corescale scan -r", 2, "corescale: scan: option '-r' requires an argument; corescale scan --help"),
     ("corescale scan -t 1 -f 'é=1,2' -- echo '{é}'", 2, "corescale: -f: unknown factor .*; a name has letters from a"),
-    ("mkdir d.toml; corescale study check d.toml", 2, "corescale: d.toml: is no file"),
+    ("mkdir d.toml; corescale study check d.toml", 2, "corescale: d.toml: is not a file"),
     ("corescale scan -t -- true", 2, "corescale: -t: needs a value; write it between the option and --"),
     ("corescale scan -t '' -- true", 2, "corescale: -t --threads: has an empty value"),
     ("corescale doctor --noise=", 2, "corescale: --noise: has an empty value"),
@@ -50,7 +50,7 @@ TRIES: tuple[Try, ...] = (
     ("corescale scan -r two -- true", 2, "corescale: scan: invalid value for '-r'"),
     ("corescale scan", 2, "corescale: no command; put it after the options"),
     ("corescale report", 2, "corescale: report: missing argument 'RUN...'"),
-    ("corescale compare sleep 0.1", 2, "corescale: compare: '0.1' is no program; quote each command"),
+    ("corescale compare sleep 0.1", 2, "corescale: compare: '0.1' is not a program; quote each command"),
     (
         "corescale compare 'grep -R TODO *'",
         2,
@@ -170,9 +170,9 @@ TRIES: tuple[Try, ...] = (
     ("corescale scan -t 1-3 --dry-run -- true | tail -1", 0, "time: "),
     ("corescale scan -t 1 -P x 1000000 1000003 --dry-run -- echo {x} | grep -c 'echo 100000[0-3]$'", 0, "4"),
     ("corescale scan -t 1 -P x 0.1 0.3 -D 0.1 --dry-run -- echo {x} | grep -c 'echo 0.[1-3]$'", 0, "3"),
-    ("corescale scan -L x 1,inf -- echo {x}", 2, "corescale: -L: x=inf is no finite number; write a number"),
-    ("corescale scan -f x=nan,2 -- echo {x}", 2, "corescale: -f: x=nan is no finite number; write a number"),
-    ("corescale scan -L x 1,2 --baseline x=inf -- echo {x}", 2, "corescale: x=inf is no finite number; write a number"),
+    ("corescale scan -L x 1,inf -- echo {x}", 2, "corescale: -L: x=inf is not a finite number; write a number"),
+    ("corescale scan -f x=nan,2 -- echo {x}", 2, "corescale: -f: x=nan is not a finite number; write a number"),
+    ("corescale scan -L x 1,2 --baseline x=inf -- echo {x}", 2, "corescale: x=inf is not a finite number; write a"),
     ("corescale scan -L x 1,1.0 -- echo {x}", 2, "corescale: -L: x=1 and x=1.0 are the same number; each level once"),
     ("corescale scan -t 1 -L n=1,2 --dry-run -- echo {n} | grep -c 'echo [12]$'", 0, "2"),
     ("corescale scan -L n -- echo {n}", 2, "corescale: -L: needs NAME A,B"),
@@ -232,9 +232,9 @@ TRIES: tuple[Try, ...] = (
     ("corescale compare --export-json - --export-csv /dev/stdout true", 2, "corescale: - /dev/stdout: two outputs "),
     ("corescale scan --dry-run --json true", 2, "corescale: --dry-run --json: a plan is text"),
     ("corescale study claims --machine x", 2, "corescale: --machine: no effect without a run"),
-    ("corescale history /dev/full", 2, "corescale: /dev/full: is no regular file"),
+    ("corescale history /dev/full", 2, "corescale: /dev/full: is not a regular file"),
     ("corescale report nosuch.html", 6, "corescale: nosuch.html: no such file or folder"),
-    ("mkdir -p f; mkfifo f/records.jsonl; corescale report f", 6, "corescale: f/records.jsonl: is no regular file"),
+    ("mkdir -p f; mkfifo f/records.jsonl; corescale report f", 6, "corescale: f/records.jsonl: is not a regular file"),
     ('corescale compare --gate "$UNSET" true false', 2, "corescale: --gate: has an empty value"),
     (
         "corescale scan --budget '' -- touch made",
@@ -288,7 +288,7 @@ TRIES: tuple[Try, ...] = (
     (
         "corescale scan --metric a=b -- true",
         2,
-        "corescale: --metric: 'b' is no source of a metric; write a=stdout-size",
+        "corescale: --metric: 'b' is not a source of a metric; write a=stdout-size",
     ),
     ("corescale scan --response fast -- true", 2, "corescale: --response: no response 'fast'; write wall"),
     (
@@ -319,7 +319,7 @@ TRIES: tuple[Try, ...] = (
     (
         "corescale scan --input . -- touch made",
         2,
-        "corescale: --input .: is no regular file; name a file, or - for stdin",
+        "corescale: --input .: is not a regular file; name a file, or - for stdin",
     ),
     (
         "corescale scan --prepare 'exit 3' -- touch made",

@@ -17,7 +17,7 @@ TRIES: tuple[Try, ...] = (
     (
         "printf '\xff\xfe' > p.json; CORESCALE_PASSPORT=p.json corescale compare --gate auto true false",
         2,
-        "corescale: p.json: is no noise passport",
+        "corescale: p.json: is not a noise passport",
     ),
     ("corescale explain --input nofile -- cat", 2, "corescale: --input nofile: no such file; name a file, or - for st"),
     ("corescale explain --no-swap -- nosuch", 4, "corescale: nosuch: no such program; no folder of PATH has it: check"),

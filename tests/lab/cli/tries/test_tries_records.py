@@ -81,7 +81,7 @@ TRIES: tuple[Try, ...] = (
     (
         "cp -r kept p && echo '{}' > p/plan.json; corescale report p",
         6,
-        "corescale: p/plan.json: is no plan of a run; give the folder of a run",
+        "corescale: p/plan.json: is not a plan of a run; give the folder of a run",
     ),
     (
         "printf '\\xff' > bad.toml; corescale study check bad.toml",

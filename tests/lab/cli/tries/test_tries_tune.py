@@ -23,7 +23,7 @@ TRIES: tuple[Try, ...] = (
     (
         "OMP_NUM_THREADS=many corescale tune --dry-run -t 1,2 -- true | tail -1",
         0,
-        "left out: the baseline's threads from OMP_NUM_THREADS='many': it is no number of threads",
+        "left out: the baseline's threads from OMP_NUM_THREADS='many': it is not a number of threads",
     ),
     (
         "{ corescale tune --budget 3s -t 1,2 -L s 9,8 -- sleep 0.{s} 2>&1 >/dev/null || test $? = 3; }"

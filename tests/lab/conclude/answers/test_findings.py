@@ -298,7 +298,7 @@ def test_uneven_work_is_not_called_weak_scaling() -> None:
     reported = [replace(r, work=100.0) for r in records(EXPERIMENT, seconds, 8)]
     found = scan(reported, EXPERIMENT)
     assert found.weak and "the program reports, 100 at p = 1 and 25 at p = 4" in found.weak.refusal
-    assert headline.scan(found, 0.95).startswith("this is no weak scaling")
+    assert headline.scan(found, 0.95).startswith("this is not weak scaling")
 
 
 def test_rounding_to_whole_cells_is_still_even() -> None:

@@ -104,11 +104,11 @@ def test_what_cannot_be_simulated_is_one_line(
     experiment: Make, program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cluster = platform(tmp_path)
-    with pytest.raises(ProgramError, match=r"true: is no build for SimGrid; compile it by smpicxx as true.smpi"):
+    with pytest.raises(ProgramError, match=r"true: is not a build for SimGrid; compile it by smpicxx as true.smpi"):
         simulated(experiment("true"), cluster)
     (tmp_path / "script").write_text("#!/bin/sh\nexec smpirun libsimgrid\n")
     (tmp_path / "script").chmod(0o755)
-    with pytest.raises(ProgramError, match="script: is no build for SimGrid"):
+    with pytest.raises(ProgramError, match="script: is not a build for SimGrid"):
         simulated(experiment(str(tmp_path / "script")), cluster)
     with pytest.raises(UsageError, match=r"5 nodes .* 4 "):
         simulated(experiment(program, levels={"layout": ["1x1x5"]}), cluster)

@@ -146,8 +146,8 @@ void Network::make_months() {
     const Order& order = tables_.orders[k];
     const auto month = month_of(order.date);
     if (!month)
-      throw driver::Error(folder_ + "/OrderList.csv:" + std::to_string(order.line), "Order Date is no date",
-                          "write it as 2013-05-26");
+      throw driver::Error(folder_ + "/OrderList.csv:" + std::to_string(order.line),
+                          "Order Date is not a date", "write it as 2013-05-26");
     by_name[*month].push_back(static_cast<int>(k));
   }
   if (by_name.empty()) throw driver::Error(folder_ + "/OrderList.csv", "no orders", "give one at least");

@@ -30,7 +30,7 @@ class Csv {
     const std::string text(std::istreambuf_iterator<char>(in), {});
     if (in.bad()) throw driver::Error(file_, "cannot be read to its end", "see the disk");
     if (text.find('\0') != text.npos)
-      throw driver::Error(file_, "is no text in UTF-8", "export it as CSV in UTF-8");
+      throw driver::Error(file_, "is not text in UTF-8", "export it as CSV in UTF-8");
     split(std::string_view(text).substr(text.starts_with("\xEF\xBB\xBF") ? 3 : 0));
     if (rows_.empty()) throw driver::Error(file_, "is empty", "the first line names the columns");
     for (std::size_t row = 0; row < rows(); ++row)
@@ -81,7 +81,7 @@ class Csv {
     double value = 0;
     const auto [end, fault] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (fault != std::errc{} || end != digits.data() + digits.size() || !std::isfinite(value))
-      fail(row, rows_[0].cells[column] + " '" + shown(text(row, column)) + "' is no number", "correct it");
+      fail(row, rows_[0].cells[column] + " '" + shown(text(row, column)) + "' is not a number", "correct it");
     if (digits.ends_with('.'))
       fail(row, rows_[0].cells[column] + " '" + shown(text(row, column)) + "' ends at its point",
            "see whether the file was cut; write the decimals, or no point");

@@ -48,7 +48,7 @@ std::vector<Rate> read_rates(const std::filesystem::path& folder) {
     if (rates.back().mode != "AIR" && rates.back().mode != "GROUND")
       csv.fail(r, "mode_dsc '" + rates.back().mode + "' is unknown", "write AIR or GROUND");
     if (rates.back().days != std::floor(rates.back().days))
-      csv.fail(r, "tpt_day_cnt " + csv.text(r, days) + " is no whole number", "correct it");
+      csv.fail(r, "tpt_day_cnt " + csv.text(r, days) + " is not a whole number", "correct it");
     if (rates.back().most_weight == 0) csv.fail(r, "the band ends at 0 kg", "give its largest weight");
   }
   return rates;
@@ -73,7 +73,7 @@ std::vector<Warehouse> read_warehouses(const std::filesystem::path& folder) {
       capacities.fail(r, "warehouse " + name + " has no cost", "add it to WhCosts.csv");
     const double orders = capacities.number(r, capacity, most_orders);
     if (orders != std::floor(orders))
-      capacities.fail(r, "Daily Capacity " + capacities.text(r, capacity) + " is no whole number",
+      capacities.fail(r, "Daily Capacity " + capacities.text(r, capacity) + " is not a whole number",
                       "correct it");
     warehouses.push_back({name, storage[name], static_cast<int>(orders)});
   }

@@ -20,7 +20,7 @@ namespace network {
 
 /// A file that is there whole or not at all: commit() writes it beside its place under another name, and puts it there. Made before
 /// the work, so that a place where nothing can be written is refused before it; a program that is killed while it works leaves
-/// nothing. Links are followed, a file that is there keeps its mode, and what is no regular file is opened once and written into, so
+/// nothing. Links are followed, a file that is there keeps its mode, and what is not a regular file is opened once and written into, so
 /// that a pipe's reader waits for all of it; so is what /dev/stdout, /dev/stderr and /dev/fd name, be it a file or not, behind all
 /// that it holds. Throws driver::Error.
 class WholeFile {
@@ -88,7 +88,7 @@ class WholeFile {
       text.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(written, 0)));
     }
   }
-  /// Whether it is there and is no regular file.
+  /// Whether it is there and is not a regular file.
   static bool is_other(const std::filesystem::path& file) {
     std::error_code fault;
     const auto there = std::filesystem::status(file, fault);
@@ -112,7 +112,7 @@ class WholeFile {
   bool into_;  ///< no regular file: written into as it is
   bool prepared_ = false;
   std::filesystem::path file_, part_;
-  int opened_;  ///< descriptor of what is no regular file; -1: none
+  int opened_;  ///< descriptor of what is not a regular file; -1: none
   std::ostringstream out_;
 };
 
