@@ -11,15 +11,13 @@ import typer
 
 from corescale.cli import usage_errors
 from corescale.cli.options import takes
-from corescale.cli.simulate import Asked, simulated
+from corescale.cli.simulate import Asked, beside, grade, graded, must_grade, parsed, simulated
 from corescale.conclude import overhead_forecast
 from corescale.conclude.forecast import FAR, MODEL_NAMES, Prediction, Scored, held_back, score
 from corescale.conclude.forecast import predict as forecast
-from corescale.declare.factors import KINDS
 from corescale.declare.request import option
 from corescale.errors import ExitCode, StoreError, UsageError
 from corescale.observe import store
-from corescale.records import Layout
 from corescale.show import statements, text
 
 MOST = 10**9
@@ -46,11 +44,12 @@ class PredictRequest:
         "", "--layouts", metavar="TxMxN,...", help="layouts to forecast, or to simulate (default: all)"
     )
     grade: str = option(
-        "", "--grade", metavar="mpi|slurm|ssh", help="with --simulate: also launch these layouts, and print the errors"
+        "", "--grade", metavar="mpi|slurm|ssh", help="also launch these layouts where possible, and print the errors"
     )
     hosts: str = option("", "--hosts", metavar="FILE", help="with --grade ssh: lines HOST slots=CORES")
     allocation: str = option("", "--allocation", metavar="OPTIONS", help="with --grade slurm: options of salloc")
     response: str = option("wall", "--response", help="with --simulate: wall or metric:NAME")
+    out: str = option("", "--out", metavar="DIR", help="where run folders go (default ./corescale-runs)")
     json: bool = option(False, "--json", help="print the result as JSON")
 
     def given(self, *names: str) -> dict[str, Any]:
@@ -73,16 +72,20 @@ Runs = Annotated[
 @takes(PredictRequest, Runs)
 def predict(words: list[str], asked: PredictRequest) -> None:
     """What more cores would give: corescale predict corescale-runs/scan-1234/1 --cores 64"""
+    if not asked.grade:
+        usage_errors.must_have(asked.given("hosts", "allocation"), "--grade")
     if asked.simulate:
         names = ("cores", "model", "overhead", "track_record", "anyway")
         asked.must_not_have("--simulate", "forecasts are from runs", *names)
         if not words:
             raise UsageError("no program to simulate", where="--simulate", remedy="write it behind --: -- ./program")
-        options = {name: value for name in ("hosts", "allocation") if (value := getattr(asked, name))}
-        simulated(Asked(words, asked.simulate, asked.response, asked.grade, options, asked.json), asked.layouts)
+        simulated(_asked(words, asked), asked.layouts)
         return None
-    simulating = asked.given("grade", "hosts", "allocation") | {"--response": asked.response != "wall"}
-    usage_errors.must_have(simulating, "--simulate FILE")
+    usage_errors.must_have({"--response": asked.response != "wall"}, "--simulate FILE")
+    if not asked.grade:
+        usage_errors.must_have(asked.given("out"), "--grade")
+    if not asked.layouts:
+        usage_errors.must_have(asked.given("grade"), "--layouts")
     if not words:
         raise UsageError("no run", remedy="give the folder of a scan, or --simulate FILE -- ./program")
     if asked.layouts:
@@ -100,6 +103,11 @@ def predict(words: list[str], asked: PredictRequest) -> None:
     if asked.model and asked.model not in MODEL_NAMES:
         raise UsageError(f"no model {asked.model!r}", where="--model", remedy=f"give one of {', '.join(MODEL_NAMES)}")
     return at_cores(words, asked)
+
+
+def _asked(words: Sequence[str], asked: PredictRequest) -> Asked:
+    options = {name: value for name in ("hosts", "allocation") if (value := getattr(asked, name))}
+    return Asked(words, asked.simulate, asked.response, asked.grade, options, asked.json, asked.out)
 
 
 def at_cores(runs: Sequence[str], asked: PredictRequest) -> None:
@@ -131,34 +139,38 @@ def _is_sure(one: Prediction | Scored) -> bool:
 
 def by_layout(runs: Sequence[str], asked: PredictRequest) -> None:
     """Forecast each layout by a sum of overheads that was fitted to the layouts of a run, with the fastest first."""
-    wanted, values = [_layout(name) for name in asked.layouts.split(",")], list[dict[str, Any]]()
+    wanted, values, grader = parsed(asked.layouts), list[dict[str, Any]](), _asked((), asked)
+    if asked.grade:
+        must_grade(grader)
     sure = True
-    for run in (_scanned(path, study=True) for path in runs):
+    for run in [_scanned(path, study=True) for path in runs]:
         found = sorted(
             overhead_forecast.of_layouts(run.records, run.experiment, wanted, asked.overhead),
             key=lambda pair: (pair[1].label, pair[1].seconds.estimate),
         )
         _must_be_near(run, max((one for _, one in found), key=lambda one: one.p), asked)
         sure = sure and all(_is_sure(one) for _, one in found)
-        values += [_of(run) | {"layout": str(layout)} | asdict(one) for layout, one in found]
+        real = graded(grader, run.experiment, [str(layout) for layout, _ in found]) if asked.grade else {}
+        for layout, one in found:
+            measured = real.get(str(layout))
+            error = {} if measured is None else {"launched": measured, "error": one.seconds.estimate / measured - 1}
+            values.append(_of(run) | {"layout": str(layout)} | asdict(one) | error)
         for layout, one in found if not asked.json else ():
             label = f"{one.label} " if one.label else ""
             seconds = text.join(text.quantity(run.experiment.response)(one.seconds))
             reach = f", extrapolated {one.beyond:.3g} times beyond the {one.measured[1]:g} measured"
-            typer.echo(f"{label}{layout!s:>12}  {seconds}{reach if one.beyond > 1 else ''}{_origin(run)}")
+            typer.echo(
+                f"{label}{layout!s:>12}  {seconds}{reach if one.beyond > 1 else ''}{_origin(run)}"
+                + beside(str(layout), one.seconds.estimate, real)
+            )
         for said in dict.fromkeys(f"model {one.model}: {one.reason}" for _, one in found if not asked.json):
             typer.echo(said)
+        if real and not asked.json:
+            typer.echo(grade({str(layout): one.seconds.estimate for layout, one in found}, real, asked.grade))
     if asked.json:
         typer.echo(json.dumps(values, indent=2))
     if not sure:
         raise typer.Exit(ExitCode.INCONCLUSIVE)
-
-
-def _layout(name: str) -> Layout:
-    try:
-        return KINDS["layout"].layout(name.strip(), Layout())
-    except ValueError:
-        raise UsageError(f"not a layout: {name!r}", where="--layouts", remedy="write TxMxN, such as 4x2x1") from None
 
 
 def _origin(run: store.Run) -> str:

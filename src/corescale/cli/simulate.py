@@ -4,17 +4,19 @@
 import json as json_format
 import math
 import statistics
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import typer
 
 from corescale.cli.measure import measure
 from corescale.conclude.response import median
 from corescale.declare import command_line
+from corescale.declare.experiment import Experiment
 from corescale.declare.factors import KINDS
 from corescale.declare.factors.threads import divisors
 from corescale.declare.request import ScanRequest
+from corescale.endings import ending
 from corescale.errors import UnavailableError, UsageError
 from corescale.machine import Machine
 from corescale.observe import launchers, store
@@ -44,25 +46,40 @@ class Asked:
     options: Mapping[str, str] = field(default_factory=dict)
     """launches of each layout by the launcher that grades"""
     json: bool = False
+    out: str = ""
+    """where the records are kept; empty for the usual folder"""
+
+
+def parsed(text: str) -> Sequence[Layout]:
+    """What --layouts names, each layout once; raises UsageError."""
+    found = []
+    for name in text.split(","):
+        try:
+            found.append(KINDS["layout"].layout(KINDS["layout"].parse(name.strip(), Machine.here()), Layout()))
+        except (UsageError, ValueError):
+            what = f"not a layout: {name.strip()!r}"
+            raise UsageError(what, where="--layouts", remedy="write TxMxN, such as 4x2x1") from None
+    return [*dict.fromkeys(found)]
 
 
 def simulated(asked: Asked, layouts: str) -> None:
     """Launch the layouts by SimGrid, those near the fastest again, and print them with the fastest first."""
+    named = [str(layout) for layout in parsed(layouts)] if layouts else []
     if asked.grade:
-        _must_grade(asked)
-    made = _made(asked, layouts or ",".join(_all(launchers.machine("simgrid", {"platform": asked.platform}))))
+        must_grade(asked)
+    made = _made(asked, named or _all(launchers.machine("simgrid", {"platform": asked.platform})))
     times = _times(made, asked.response)
-    if not times:
-        raise UsageError("no launch succeeded", where="--simulate", remedy=f"see {made.folder}")
     near = _near(times)
     if len(near) > 1:
-        again = _times(_made(asked, ",".join(near), RUNS), asked.response)
+        again = _times(_made(asked, near, RUNS), asked.response)
         times = {name: [*each, *again.get(name, ())] for name, each in times.items()}
-    real = graded(asked, [*dict.fromkeys([*times, *GRADED])], times) if asked.grade else {}
+    real = _graded(asked, [*dict.fromkeys([*times, *GRADED])], times) if asked.grade else {}
+    over = {str(record.configuration.layout) for record in made.records if record.oversubscribed}
     if asked.json:
-        typer.echo(json_format.dumps({"platform": asked.platform, "layouts": _rows(times, real)}, indent=2))
+        rows = _rows(times, real, over)
+        typer.echo(json_format.dumps({"platform": asked.platform, "layouts": rows}, indent=2))
         return
-    for line in _lines(times, real):
+    for line in _lines(times, real, over):
         typer.echo(line)
     tied = "".join(f", tied with {name}" for name in _tied(times))
     found = f"fastest of {text.count(len(times), 'layout')}: {_ordered(times)[0]}{tied}"
@@ -94,20 +111,27 @@ def _tied(times: Times) -> Sequence[str]:
     return [name for name in others if len(times[name]) > 1 and min(times[name]) <= max(times[first])]
 
 
-def _lines(times: Times, real: Mapping[str, float]) -> Sequence[str]:
+def _lines(times: Times, real: Mapping[str, float], over: Container[str]) -> Sequence[str]:
     ordered, made = _ordered(times), []
     for name in ordered:
         seconds = median(times[name])
         many = f" [{min(times[name]):.4g}, {max(times[name]):.4g}]" if len(times[name]) > 1 else ""
-        beside = f"; measured {real[name]:.4g} s, error {seconds / real[name] - 1:+.0%}" if name in real else ""
         ratio = seconds / median(times[ordered[0]])
-        made.append(f"{name:>12}  {seconds:9.4g} s{many}  {ratio:6.2f} x the fastest (simulated){beside}")
+        label = "simulated, oversubscribed" if name in over else "simulated"
+        line = f"{name:>12}  {seconds:9.4g} s{many}  {ratio:6.2f} x the fastest ({label})"
+        made.append(line + beside(name, seconds, real))
     return made
 
 
-def _rows(times: Times, real: Mapping[str, float]) -> Sequence[Mapping[str, object]]:
+def beside(name: str, seconds: float, real: Mapping[str, float]) -> str:
+    """What a forecast is compared with, if its layout was launched."""
+    return f"; measured {real[name]:.4g} s, error {seconds / real[name] - 1:+.0%}" if name in real else ""
+
+
+def _rows(times: Times, real: Mapping[str, float], over: Container[str]) -> Sequence[Mapping[str, object]]:
     return [
         {"layout": name, "seconds": median(times[name]), "launches": list(times[name]), "origin": "simulated"}
+        | {"oversubscribed": name in over}
         | ({"measured": real[name], "error": median(times[name]) / real[name] - 1} if name in real else {})
         for name in _ordered(times)
     ]
@@ -120,49 +144,83 @@ def grade(forecast: Mapping[str, float], real: Mapping[str, float], by: str) -> 
     choice = f"of these {chosen} is predicted, and is the fastest"
     if chosen != fastest:
         choice = f"of these {chosen} is predicted, and takes {real[chosen] / real[fastest]:.2f} x the time of {fastest}"
-    return f"typical error {typical:.0%} of {text.count(len(real), 'layout')} launched by {by}; {choice}"
+    launched = f"{text.count(len(real), 'layout')}, each launched {RUNS} times by {by} (medians)"
+    return f"typical error {typical:.0%} of {launched}; {choice}"
 
 
-def _must_grade(asked: Asked) -> None:
-    """Raises UsageError or UnavailableError before anything is simulated, if nothing can be launched afterwards."""
+def must_grade(asked: Asked) -> None:
+    """Raises UsageError or UnavailableError before anything is forecast, if nothing can be launched afterwards."""
     if asked.grade not in GRADERS:
         raise UsageError(f"{asked.grade!r} starts no ranks", where="--grade", remedy=f"one of {', '.join(GRADERS)}")
+    launchers.must_take(launchers.LAUNCHERS[asked.grade], asked.options, "--grade")
     launchers.machine(asked.grade, asked.options)
     if why := launchers.LAUNCHERS[asked.grade].cannot(Layout()):
         raise UnavailableError(f"the {asked.grade} launcher {why}", where="--grade")
 
 
-def graded(asked: Asked, layouts: Sequence[str], times: dict[str, Sequence[float]]) -> Mapping[str, float]:
-    """Measured times of the layouts that the launcher can start; those missing in `times` are simulated first."""
+def able(asked: Asked, layouts: Sequence[str]) -> Sequence[str]:
+    """The layouts that the launcher which grades can start on whole cores; raises UsageError for none."""
     machine = launchers.machine(asked.grade, asked.options)
-    able = [
+    found = [
         name
         for name in layouts
         if (layout := KINDS["layout"].layout(name, Layout())).nodes <= machine.nodes
         and layout.of_node <= machine.default_max_threads
     ]
-    if not able:
+    if not found:
         raise UsageError("none of the layouts can be launched there", where="--grade", remedy="leave it out")
-    if missing := [name for name in able if name not in times]:
-        times |= _times(_made(asked, ",".join(missing)), asked.response)
-    real = {"on": asked.grade, **asked.options}
-    found = _times(_made(asked, ",".join(able), RUNS, real), asked.response)
+    return found
+
+
+def _graded(asked: Asked, layouts: Sequence[str], times: dict[str, Sequence[float]]) -> Mapping[str, float]:
+    """Measured times of the layouts that the launcher can start; those missing in `times` are simulated first."""
+    names = able(asked, layouts)
+    if missing := [name for name in names if name not in times]:
+        times |= _times(_made(asked, missing), asked.response)
+    found = _times(_made(asked, names, RUNS, {"on": asked.grade, **asked.options}), asked.response)
     return {name: median(each) for name, each in found.items() if name in times}
 
 
-def _made(asked: Asked, layouts: str, runs: int = 1, on: Mapping[str, str] = launchers.NOTHING) -> store.Run:
+def graded(asked: Asked, experiment: Experiment, layouts: Sequence[str]) -> Mapping[str, float]:
+    """Measured times of the program of a scan, in those of the layouts that the launcher can start.
+
+    Raises UsageError for a scan that varies more than its layout.
+    """
+    layout_factors = {"layout", "threads", "ranks", "nodes"}
+    if others := [factor.name for factor in experiment.factors if factor.name not in layout_factors]:
+        remedy = "give a scan of layouts alone"
+        raise UsageError(f"the scan also varies {others[0]}", where="--grade", remedy=remedy)
+    request = _request(able(asked, layouts), RUNS, {"on": asked.grade, **asked.options}, asked)
+    machine = launchers.machine(request.on, request.launching)
+    plain = command_line.scan(request, experiment.commands[0].argv, machine)
+    same = {name: getattr(plain, name) for name in RELAID}
+    made = measure(experiment.model_copy(update=same), request, machine)
+    return {name: median(each) for name, each in _times(made, experiment.response).items()}
+
+
+RELAID = ("factors", "baseline", "scaling", "stop", "along", "omit", "left_out", "cores", "ignore_failure")
+"""what a scan of layouts has of its own, whatever program it launches and how"""
+
+
+def _request(layouts: Sequence[str], runs: int, on: Mapping[str, str], asked: Asked) -> ScanRequest:
+    rest = {"fresh": True, "quiet": asked.json, "out": asked.out, "runs": runs, "ignore_failure": True}
+    return ScanRequest(factor=[f"layout={','.join(layouts)}"], **rest, **on)  # type: ignore[arg-type]
+
+
+def _made(asked: Asked, layouts: Sequence[str], runs: int = 1, on: Mapping[str, str] = launchers.NOTHING) -> store.Run:
     """A scan of the layouts, simulated unless `on` names another launcher with its options."""
     where = on or {"on": "simgrid", "platform": asked.platform}
-    rest = {"fresh": True, "quiet": asked.json, "response": asked.response, "runs": runs}
-    request = ScanRequest(factor=[f"layout={layouts}"], **rest, **where)  # type: ignore[arg-type]
+    request = replace(_request(layouts, runs, where, asked), response=asked.response)
     machine = launchers.machine(request.on, request.launching)
     return measure(command_line.scan(request, asked.words, machine), request, machine)
 
 
 def _times(made: store.Run, response: str) -> dict[str, Sequence[float]]:
-    """What each launch of a layout took that succeeded."""
+    """What each launch of a layout took that succeeded; the others are said on standard error."""
     found: dict[str, list[float]] = {}
     for record in made.records:
         if record.ok and record.timed:
             found.setdefault(str(record.configuration.layout), []).append(record.response(response))
+    for said in dict.fromkeys(f"{r.configuration.layout} {ending(r)}" for r in made.records if not r.ok):
+        typer.echo(f"note: {said}; not counted", err=True)
     return dict(found)

@@ -5,7 +5,11 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 from corescale.errors import ExitCode
+from corescale.observe.launchers.mpi import Mpi
+from corescale.records import Layout
 from support.commands import corescale, refused
 from support.runs import FIXTURES
 
@@ -81,6 +85,50 @@ def test_layouts_share_a_model_and_come_with_the_fastest_first(tmp_path: Path) -
     said = corescale("predict", str(run), "--layouts", "2x2x1", cwd=tmp_path).stdout
     assert "2x2x1" in said and "extrapolated 2 times beyond the 2 measured" in said and "model f = " in said
     refused(corescale("predict", str(run), "--layouts", "4x4", cwd=tmp_path), ExitCode.USAGE, "write TxMxN")
+
+
+@pytest.mark.skipif(Mpi.cannot(Layout()) is not None, reason="no Open MPI")
+def test_forecasts_of_a_model_are_graded_by_launches_of_the_same_program(tmp_path: Path) -> None:
+    """It says that two threads take half of the time, and two ranks no less. Three nodes are not here."""
+    program = tmp_path / "program"
+    program.write_text('#!/bin/sh\nawk -v t=$1 \'BEGIN { printf "{\\"seconds\\": %g}\\n", 1 / t }\'\n')
+    program.chmod(0o755)
+    words = ("-f", "layout=1x1x1,2x1x1,1x2x1", "-r", "2", "-q", "--response", "metric:seconds", "--", "./program")
+    assert corescale("scan", "--on", "mpi", *words, "{threads}", cwd=tmp_path).returncode == ExitCode.INCONCLUSIVE
+    (run,) = tmp_path.glob("corescale-runs/scan-*/1")
+    asked = ("predict", str(run), "--layouts", "1x1x1,2x1x1,1x1x3", "--overhead", "ranks - 1", "--grade", "mpi")
+    done = corescale(*asked, "--json", "--out", "graded", cwd=tmp_path)
+    assert done.returncode == ExitCode.INCONCLUSIVE, done.stderr
+    found = {one["layout"]: one for one in json.loads(done.stdout)}
+    assert "launched" not in found["1x1x3"]
+    for name, seconds in {"1x1x1": 1.0, "2x1x1": 0.5}.items():
+        one = found[name]
+        assert one["launched"] == seconds
+        assert one["error"] == pytest.approx(one["seconds"]["estimate"] / seconds - 1)
+    said = corescale(*asked, "--out", "again", cwd=tmp_path).stdout
+    assert "; measured 0.5 s, error " in said
+    assert re.search(
+        r"typical error \d+% of 2 layouts, each launched 3 times by mpi \(medians\); of these 2x1x1 ", said
+    )
+    (graded,) = (tmp_path / "graded").glob("scan-*/1/records.jsonl")
+    assert graded.read_text().count('"measure"') == 2 * 3
+    assert len([*tmp_path.glob("corescale-runs/*/[0-9]")]) == 1
+
+
+def test_what_cannot_be_graded_is_refused_before_anything_is_launched(tmp_path: Path) -> None:
+    run = scanned(tmp_path, "-r", "6", "-t", "1,2", "-f", "MODE=a,b")
+    asked = ("predict", str(run), "--layouts", "1x1x1")
+    refused(
+        corescale(*asked, "--grade", "mpi", cwd=tmp_path), ExitCode.USAGE, "the scan also varies MODE; give a scan of"
+    )
+    refused(
+        corescale(*asked, "--grade", "mpi", "--hosts", "x", cwd=tmp_path),
+        ExitCode.USAGE,
+        "--hosts: only the ssh launcher takes it; add --grade ssh",
+    )
+    refused(corescale(*asked, "--hosts", "x", cwd=tmp_path), ExitCode.USAGE, "--hosts: no effect without --grade")
+    refused(corescale(*asked, "--out", "x", cwd=tmp_path), ExitCode.USAGE, "--out: no effect without --grade")
+    assert len([*tmp_path.glob("corescale-runs/*/[0-9]")]) == 1
 
 
 def test_a_seal_that_was_touched_is_refused(tmp_path: Path) -> None:

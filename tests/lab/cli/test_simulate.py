@@ -50,6 +50,28 @@ def test_all_layouts_that_fill_the_cluster_as_json(program: str, tmp_path: Path)
     assert {each["origin"] for each in found} == {"simulated"}
 
 
+def test_more_ranks_than_cores_are_labelled_and_a_layout_is_named_once(program: str, tmp_path: Path) -> None:
+    cluster = platform(tmp_path, nodes=1, cores=2)
+    words = ("predict", "--simulate", str(cluster), "--layouts", " 1x2x1,1x4x1, 1x2x1", "--", program, "work")
+    done = corescale(*words, cwd=tmp_path)
+    assert done.returncode == ExitCode.OK, done.stderr
+    *lines, last = done.stdout.splitlines()
+    assert {line.split()[0]: "oversubscribed" in line for line in lines} == {"1x2x1": False, "1x4x1": True}
+    assert last.startswith("fastest of 2 layouts: 1x2x1")
+
+
+def test_a_layout_that_fails_is_named_and_the_others_are_ranked(program: str, tmp_path: Path) -> None:
+    """One rank has no other to wait for; if all fail, that is the program's failure."""
+    words = ("predict", "--simulate", str(platform(tmp_path)), "--out", "kept", "--layouts")
+    done = corescale(*words, "1x1x1,1x2x1", "--", program, "alone", cwd=tmp_path)
+    assert done.returncode == ExitCode.OK, done.stderr
+    assert "note: 1x2x1 failed with exit code 3: " in done.stderr and "1x2x1" not in done.stdout
+    assert "(simulated, not measured; records in kept/" in done.stdout
+    done = corescale(*words, "1x2x1", "--json", "--", program, "alone", cwd=tmp_path)
+    assert done.returncode == ExitCode.PROGRAM and "no configuration succeeded; the last one failed" in done.stderr
+    assert not (tmp_path / "corescale-runs").exists()
+
+
 def test_a_scan_over_nodes_is_labelled_and_names_the_cluster_in_its_next_line(program: str, tmp_path: Path) -> None:
     words = ("scan", "--on", "simgrid", "--platform", str(platform(tmp_path)), "--nodes", "1,2,4", "-r", "1")
     done = corescale(*words, "--", program, "pass", cwd=tmp_path)
@@ -103,6 +125,14 @@ def test_what_contradicts_it_is_one_line(program: str, tmp_path: Path) -> None:
     nowhere = ("predict", "--simulate", str(platform(tmp_path)), "--grade")
     for grade, said in {"direct": "--grade: 'direct' starts no ranks", "ssh": "the ssh launcher needs hosts"}.items():
         done = corescale(*nowhere, grade, "--", program, "pass", cwd=tmp_path)
+        assert done.returncode == ExitCode.USAGE and done.stderr.count("\n") == 1 and said in done.stderr
+    for words, said in {
+        ("--grade", "mpi", "--hosts", "x"): "--hosts: only the ssh launcher takes it; add --grade ssh",
+        ("--hosts", "x"): "--hosts: no effect without --grade",
+        ("--layouts", "1x1"): "--layouts: not a layout: '1x1'; write TxMxN",
+        ("--layouts", ","): "--layouts: not a layout: ''",
+    }.items():
+        done = corescale(*nowhere[:-1], *words, "--", program, "pass", cwd=tmp_path)
         assert done.returncode == ExitCode.USAGE and done.stderr.count("\n") == 1 and said in done.stderr
     assert not (tmp_path / "corescale-runs").exists(), "nothing was simulated before"
     done = corescale(*nowhere[:-1], cwd=tmp_path)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a person's program does: `simulated pass` sends a byte to the next rank and back; `simulated work` computes for some CPU time;
-   `simulated fail` fails in its last rank; in `simulated stuck` the last rank waits for a message that nobody sends. */
+   `simulated fail` fails in its last rank, `simulated alone` if there is another; in `simulated stuck` the last rank waits for a message that nobody sends. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +28,7 @@ int main(int argc, char** argv) {
   if (rank == 0)
     printf("{\"seconds\": %.9g, \"size\": %d, \"words\": %d}\n", MPI_Wtime() - begun, size, argc);
   fflush(stdout);
-  if (strcmp(what, "fail") == 0 && rank == size - 1) {
+  if ((strcmp(what, "fail") == 0 || (strcmp(what, "alone") == 0 && size > 1)) && rank == size - 1) {
     fprintf(stderr, "rank %d has had enough\n", rank);
     return 3;
   }

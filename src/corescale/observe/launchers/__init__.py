@@ -20,7 +20,7 @@ from corescale.observe.launchers.slurm import Slurm
 from corescale.observe.launchers.ssh import Ssh
 from corescale.records import Layout
 
-__all__ = ["LAUNCHERS", "Launcher", "able", "create", "machine"]
+__all__ = ["LAUNCHERS", "Launcher", "able", "create", "machine", "must_take"]
 
 LAUNCHERS: dict[str, type[Launcher]] = {
     "direct": Direct,
@@ -45,12 +45,17 @@ def create(name: str, experiment: Experiment, machine: Machine, options: Mapping
     """
     _must_exist(name)
     kind = able(name, experiment)
+    must_take(kind, options)
+    return kind.create(experiment, machine, options.get(kind.takes, ""))
+
+
+def must_take(kind: type[Launcher], options: Mapping[str, str], where: str = "--on") -> None:
+    """Raises UsageError for an option of another launcher; `where` is the option that names the launcher."""
     for option in options:
         if option != kind.takes:
             owner = next(other for other, each in LAUNCHERS.items() if each.takes == option)
             what = f"only the {owner} launcher takes it"
-            raise UsageError(what, where=f"--{option}", remedy=f"add --on {owner}")
-    return kind.create(experiment, machine, options.get(kind.takes, ""))
+            raise UsageError(what, where=f"--{option}", remedy=f"add {where} {owner}")
 
 
 def machine(name: str, options: Mapping[str, str] = NOTHING) -> Machine:

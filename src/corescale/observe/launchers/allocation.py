@@ -18,7 +18,7 @@ REMEDY = "is the cluster up? try sinfo"
 SEE = "see --allocation and sinfo"
 GRACE = 10.0
 """seconds for srun to end its ranks on all nodes, and for salloc to give an allocation back"""
-FOLLOWS = re.compile(r"Granted|Relinquish|Pending|Nodes|job \d")
+FOLLOWS = re.compile(r"Granted|Relinquish|Pending|Nodes|[Jj]ob (allocation )?\d")
 """what salloc says that is no reason"""
 PATIENCE = 2.0
 """seconds after which a note says that an allocation is waited for"""
@@ -70,7 +70,8 @@ class Allocation:
                 look += min(look, LONGEST_LOOK)
         job, *self.nodes = self._salloc.stdout.readline().decode().split() or [""]
         if not job.isdecimal():
-            raise UsageError((not job and self._said()) or "salloc gave no nodes", where="slurm", remedy=SEE)
+            why = (not job and (self._said() or self._revoked())) or "salloc gave no nodes"
+            raise UsageError(why, where="slurm", remedy=SEE)
         self.job = job
 
     def _why(self) -> str:
@@ -94,9 +95,17 @@ class Allocation:
     def _said(self) -> str:
         """Why salloc ended, on one line: its errors without those that follow from others."""
         assert self._salloc.stderr is not None
-        text = self._salloc.stderr.read().decode(errors="replace")
-        lines = [line.removeprefix("salloc: ").removeprefix("error: ") for line in text.splitlines()]
+        text = self._salloc.stderr.read().decode(errors="replace").splitlines()
+        errors = [line for line in text if "error: " in line] or text  # with -v it says much more
+        lines = [line.removeprefix("salloc: ").removeprefix("error: ") for line in errors]
         return next((line.strip() for line in lines if not FOLLOWS.match(line)), "")
+
+    def _revoked(self) -> str:
+        """Why Slurm took the job out of the queue, as Slurm still knows it; empty if it does not."""
+        with contextlib.suppress(UnavailableError):
+            words = ("squeue", "-h", f"--name={self._name}", "--me", "--states=all", "-o", "%r")
+            return asked(*words, seconds=GRACE / 2).strip()
+        return ""
 
     def release(self) -> None:
         """Gives the nodes back, or the place in the queue; nothing of it is left when this returns."""

@@ -16,6 +16,7 @@ AGAIN = "a machine failed or cannot be reached; the same command goes on"
 NO_SPAWNER = ("{}", "install corescale at the same path on every node")
 NO_FOLDER = ("{} does not see this folder", "start in a folder that all nodes share")
 CLOCK = "its clock may differ from the controller's"
+SILENT = ("{}", "is the host up? ssh to it must answer")
 CAUSES: Mapping[str, tuple[str, str]] = {
     r"(?s)could\s+not\s+(?:access\s+or\s+execute|change\s+to\s+the).*?Node:\s*(\S+)": NO_FOLDER,
     r"(?s)execve\(\): \S+: No such file.*?error: (\S+): task": NO_FOLDER,
@@ -26,6 +27,8 @@ CAUSES: Mapping[str, tuple[str, str]] = {
         "ssh to the host once, and accept it",
     ),
     r"(?m)^(.*Permission denied \(.*)$": ("{}", "ssh must need no password (ssh-copy-id)"),
+    r"(?mi)^(.*connect\S* to (?:host )?\S+ port \d+.*)$": SILENT,
+    r"(?m)^(.*during banner exchange.*)$": SILENT,
     r"(?m)^(.*\b(?:orted|prted)\b.*not found.*)$": ("{}", "Open MPI must be on the PATH that ssh gives on every host"),
     r"(?s)lost communication.*?Remote daemon:.*?on node (\S+)": ("{} cannot be reached any more", AGAIN),
 }

@@ -83,8 +83,11 @@ class Simgrid(Local):
         for words in self._commands():
             content = _content(environment.locate(words[0]))
             if LIBRARY not in content or not content.startswith(ELF):
-                remedy = f"compile it by smpicxx as {words[0]}{BUILD} (docs/cluster.md)"
-                raise ProgramError("is not a build for SimGrid", where=words[0], remedy=remedy)
+                what = "is not a build for SimGrid"
+                if words[0].endswith(BUILD):
+                    what = "is not a build for SimGrid, or does not call MPI"
+                remedy = f"compile an MPI program by smpicxx as {words[0].removesuffix(BUILD)}{BUILD} (docs/cluster.md)"
+                raise ProgramError(what, where=words[0], remedy=remedy)
             if "--" in words[1:]:
                 raise UsageError("SimGrid drops the word --", where=words[0], remedy="leave it out")
         note(f"simulated: {self._platform.in_words()}; computing as measured on one core here")
@@ -143,7 +146,8 @@ class Simgrid(Local):
 
     def _watched(self, invocation: Any, watching: Sequence[Any]) -> Record:
         record = super()._watched(invocation, watching)
-        return replace(record, origin="simulated", user=record.wall * record.threads_asked)
+        busy = min(record.threads_asked, self._platform.cores * self._platform.nodes)
+        return replace(record, origin="simulated", user=record.wall * busy)
 
     def _launch_of(self, configuration: Configuration, phase: Phase = "measure") -> Launch:
         launch = super()._launch_of(configuration, phase)

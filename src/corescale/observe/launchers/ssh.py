@@ -29,6 +29,9 @@ EXPORTED = ("PATH", "LD_LIBRARY_PATH")
 """variables of this shell that ranks get; ssh passes none"""
 ARGUMENTS = "OMPI_MCA_plm_rsh_args"
 """variable with words for ssh, which a person may have set"""
+OPTIONS = "-o BatchMode=yes -o ConnectTimeout=20"
+"""words for ssh after a person's own, of which ssh takes the first: no password is asked for, and a host that is silent
+is named within seconds"""
 WHOLE_NAMES = ("OMPI_MCA_orte_keep_fqdn_hostnames", "PRTE_MCA_prte_keep_fqdn_hostnames")
 """variables with which Open MPI 4 and 5 leave a host its domain"""
 LINE = re.compile(
@@ -89,7 +92,7 @@ class Ssh(Mpi):
         exported = (word for name in EXPORTED for word in ("-x", name))
         options = (*self._mpirun(layout), "--hostfile", str(file), "--map-by", f"ppr:{each}:node", *UNBOUND, *exported)
         argv = (*options, "--wdir", str(Path.cwd()), "-n", str(each * layout.nodes), str(leaf))
-        arguments = " ".join(filter(None, (os.environ.get(ARGUMENTS, ""), "-o BatchMode=yes")))
+        arguments = " ".join(filter(None, (os.environ.get(ARGUMENTS, ""), OPTIONS)))
         variables = {ARGUMENTS: arguments, "OMPI_MCA_plm_rsh_no_tree_spawn": "1"} | dict.fromkeys(WHOLE_NAMES, "1")
         return ranks.afar(request, argv, variables, allowance=GRACE, grace=GRACE)
 

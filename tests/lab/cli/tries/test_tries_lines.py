@@ -35,7 +35,7 @@ TRIES: tuple[Try, ...] = (
     ),
     # Options that would have no effect.
     ("corescale doctor --noise 4s --no-noise", 2, "corescale: --noise --no-noise: contradict each other"),
-    ("corescale predict x --cores 2 --grade mpi", 2, "corescale: --grade: no effect without --simulate FILE"),
+    ("corescale predict x --cores 2 --grade mpi", 2, "corescale: --grade: no effect without --layouts"),
     ("corescale history x --commit y", 2, "corescale: --commit: no effect without a run; add a run"),
     ("corescale report x --extract --json", 2, "corescale: --extract: writes run folders, and shows nothing"),
     ("corescale calibrate --train --output x", 2, "corescale: --output: --train adds to the file that is in use"),

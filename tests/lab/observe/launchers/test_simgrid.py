@@ -2,6 +2,7 @@
 """Ranks that a real SimGrid simulates: times that are known exactly, and every record labelled."""
 
 import os
+import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -77,6 +78,13 @@ def test_more_ranks_than_cores_share_them(experiment: Make, program: str, tmp_pa
 
 
 @needs_simgrid
+def test_no_more_cores_are_busy_than_there_are(experiment: Make, program: str, tmp_path: Path) -> None:
+    e = experiment(program, "pass", levels={"layout": ["99999999x1x1"]})
+    (record,) = simulated(e, platform(tmp_path))
+    assert record.oversubscribed and record.user == pytest.approx(record.wall * 4 * 4)
+
+
+@needs_simgrid
 def test_a_rank_that_fails_is_a_failure_with_its_words(experiment: Make, program: str, tmp_path: Path) -> None:
     e = experiment(program, "fail", levels={"layout": ["1x2x1"]})
     with pytest.raises(ProgramError, match="rank 1 has had enough"):
@@ -104,12 +112,18 @@ def test_what_cannot_be_simulated_is_one_line(
     experiment: Make, program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cluster = platform(tmp_path)
-    with pytest.raises(ProgramError, match=r"true: is not a build for SimGrid; compile it by smpicxx as true.smpi"):
+    with pytest.raises(
+        ProgramError, match=r"true: is not a build for SimGrid; compile an MPI program by smpicxx as true.smpi"
+    ):
         simulated(experiment("true"), cluster)
     (tmp_path / "script").write_text("#!/bin/sh\nexec smpirun libsimgrid\n")
     (tmp_path / "script").chmod(0o755)
     with pytest.raises(ProgramError, match="script: is not a build for SimGrid"):
         simulated(experiment(str(tmp_path / "script")), cluster)
+    (tmp_path / "plain.c").write_text("int main(void) { return 0; }\n")
+    subprocess.run(["smpicc", tmp_path / "plain.c", "-o", tmp_path / "plain.smpi"], check=True)
+    with pytest.raises(ProgramError, match=r"or does not call MPI; compile an MPI program .* as \S+/plain\.smpi "):
+        simulated(experiment(str(tmp_path / "plain")), cluster)
     with pytest.raises(UsageError, match=r"5 nodes .* 4 "):
         simulated(experiment(program, levels={"layout": ["1x1x5"]}), cluster)
     with pytest.raises(UsageError, match="no library is preloaded into a simulated program"):

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 (more than 300 lines: all of it shares one cluster, which takes seconds to start)
 """Verbs through a real Slurm of two nodes: accounts of ranks, bad inputs in one line, and nothing left in the queue."""
 
 import io
@@ -193,6 +193,35 @@ def test_a_place_in_the_queue_is_given_up_though_the_controller_is_silent(
         os.kill(controller, signal.SIGCONT)
 
 
+def test_slurm_requeues_no_job_of_ours_and_the_launch_goes_on(place: Path) -> None:
+    work = "scontrol requeue $SLURM_JOB_ID 2>>said; echo $? >>said"
+    made = corescale.scan(["sh", "-c", work], on="slurm", nodes=[1], runs=1)
+    assert [record.status for record in made.result.records] == ["ok"]
+    assert (place / "said").read_text().split()[-1] == "1"
+
+
+def test_a_container_goes_into_the_command_and_setup_runs_once_before(place: Path) -> None:
+    """What stands for the container has mounts and processes of its own. What --setup exports is not the ranks'."""
+    box = ("unshare", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child")
+    inside = 'test -z "$LOADED" && echo $$ $SLURM_PROCID >>inside && cat made && sleep 0.1'
+    setup = "sh -c 'echo x >>made; export LOADED=1'"
+    made = corescale.scan([*box, "sh", "-c", inside], on="slurm", factor={"layout": ["1x2x1"]}, runs=1, setup=setup)
+    (record,) = [record for record in made.result.records if record.timed]
+    assert record.status == "ok" and record.wall > 0.1
+    assert (place / "made").read_text() == "x\n"
+    assert {"1 0", "1 1"} == set((place / "inside").read_text().splitlines())
+    assert all(any("unshare" in p.executable for p in record.processes if p.rank == rank) for rank in (0, 1))
+
+
+def test_within_a_job_of_the_person_it_makes_its_own(place: Path) -> None:
+    """Slurm describes the outer job by variables that srun would read."""
+    outer = ("salloc", "-N1", "-n1", "-c2", "--exclusive", "-w", "n1")
+    words = ("scan", "--on", "slurm", "-f", "layout=1x2x1", "-r", "1", "--", "sh", "-c", "echo $SLURMD_NODENAME >>ran")
+    done = subprocess.run((*outer, *CLI, *words), cwd=place, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert set((place / "ran").read_text().split()) == {"n2"}
+
+
 def test_a_node_that_is_drained_in_the_middle_counts_no_more(place: Path) -> None:
     """The allocation that has it goes on; later ones are made without it."""
     try:
@@ -214,6 +243,8 @@ def test_a_node_that_is_drained_in_the_middle_counts_no_more(place: Path) -> Non
         ("-p closed -A theirs", "slurm: Job's account not known.*; see --allocation and sinfo"),
         ("--time=soon", "slurm: .*time.*; see --allocation and sinfo"),
         ("-C gpus", "slurm: .*(F|f)eature.*; see --allocation and sinfo"),
+        ("-v -C gpus", "slurm: .*(F|f)eature.*; see --allocation and sinfo"),
+        ("-x n1", "slurm: (?!Job allocation).*; see --allocation and sinfo"),
         ("-p 'debug", "--allocation: "),
         ("--no-shell", "--allocation: --no-shell .*; leave it out"),
         *(
@@ -224,7 +255,7 @@ def test_a_node_that_is_drained_in_the_middle_counts_no_more(place: Path) -> Non
 )
 def test_what_slurm_refuses_is_one_line(allocation: str, said: str) -> None:
     with pytest.raises(UsageError, match=said) as raised:
-        corescale.scan("true", on="slurm", allocation=allocation, nodes=[1], runs=1)
+        corescale.scan("true", on="slurm", allocation=allocation, nodes=[2 if "-x" in allocation else 1], runs=1)
     assert "\n" not in str(raised.value)
 
 

@@ -103,6 +103,20 @@ def test_a_rank_that_fails_and_a_host_that_is_not_there_are_one_line(file: Path,
 
 
 @needs_hosts
+def test_a_host_that_does_not_answer_is_named(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes the connection, and says nothing. A person's own limit goes before ours."""
+    monkeypatch.setenv("OMPI_MCA_plm_rsh_args", "-o ConnectTimeout=1")
+    silent = int((file.parent / "pid2").read_text())
+    os.kill(silent, signal.SIGSTOP)
+    try:
+        with pytest.raises(UnavailableError, match=r"timed out.*; is the host up\?") as raised:
+            corescale.scan("true", on="ssh", hosts=file, nodes=[2], runs=1)
+    finally:
+        os.kill(silent, signal.SIGCONT)
+    assert "\n" not in str(raised.value)
+
+
+@needs_hosts
 def test_a_host_that_is_lost_in_a_launch_is_named_and_nothing_is_recorded(file: Path) -> None:
     """Its daemon is killed: mpirun ends, and the ranks are not those that failed."""
     chain = "read -r _ _ _ leaf _ </proc/$PPID/stat; read -r _ _ _ daemon _ </proc/$leaf/stat; kill -9 $daemon"
@@ -144,7 +158,7 @@ def test_what_ssh_says_is_the_reason(says: str, remedy: str, place: Path, monkey
     with pytest.raises(UnavailableError, match=f"^{re.escape(says)}; .*{remedy}") as raised:
         corescale.scan("true", on="ssh", hosts="hosts", nodes=[1], runs=1)
     assert "\n" not in str(raised.value)
-    assert "-p 2222 -o BatchMode=yes far.example.org " in (place / "asked").read_text()
+    assert "-p 2222 -o BatchMode=yes -o ConnectTimeout=20 far.example.org " in (place / "asked").read_text()
 
 
 @pytest.mark.parametrize(
@@ -176,6 +190,10 @@ def test_what_ssh_says_is_the_reason(says: str, remedy: str, place: Path, monkey
             "h2 cannot be reached any more",
         ),
         (f"{'-' * 40}\nThere is no room:\n\nwhy\n{'-' * 40}\n", "There is no room:"),
+        (
+            "Connection timed out during banner exchange\nConnection to 10.0.0.7 port 22 timed out\n",
+            "Connection to 10.0.0.7 port 22 timed out",
+        ),
         ("", ""),
     ],
 )
