@@ -15,6 +15,7 @@
 #include "kernel/clock.hpp"
 #include "kernel/cpu_mask.hpp"
 #include "spawner/failure.hpp"
+#include "text/cpu_list.hpp"
 
 namespace corescale::probe {
 namespace {
@@ -30,6 +31,8 @@ struct child_plan {
   pid_t spawner;
   /// Read until it ends or gives a byte; -1: none.
   int gate;
+  /// Of the descriptors above 2, the one that the program inherits; -1: none.
+  int handed_on;
   birth* tells;
 };
 
@@ -65,6 +68,7 @@ void read_schedstat(char (&text)[size]) {
 void take_files(const child_plan& plan) {
   for (int target = 0; target < 3; ++target)
     if (dup2(plan.files[target], target) < 0) give_up(plan, "process");
+  if (plan.handed_on >= 0) fcntl(plan.handed_on, F_SETFD, 0);
 }
 
 /// A group of its own, but the spawner's session: a program that calls setpgid may, as under a shell.
@@ -130,6 +134,18 @@ pid_t start_beside(child_plan& plan, bool traced) {
   return child;
 }
 
+/// The socket by which a rank asks its launcher for the others (PMI); without it the rank is alone. -1: none.
+int socket_of_rank(const std::vector<std::string>& environment) {
+  constexpr std::string_view name = "PMI_FD=";
+  for (const auto& variable : environment) {
+    if (!variable.starts_with(name)) continue;
+    const int file = parse_number<int>(std::string_view(variable).substr(name.size())).value_or(-1);
+    struct stat status {};
+    if (file > 2 && fstat(file, &status) == 0 && S_ISSOCK(status.st_mode)) return file;
+  }
+  return -1;
+}
+
 bool is_program(const std::string& path) {
   struct stat status {};
   return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && access(path.c_str(), X_OK) == 0;
@@ -184,6 +200,7 @@ launched launch(const arguments& asked, const channels& io, const launch_manner&
                   asked.affinity.empty() ? nullptr : &affinity,
                   getpid(),
                   gate.reader.get(),
+                  socket_of_rank(variables),
                   shared_birth()};
   pid_t child = how.birthplace >= 0 ? start_in_group(plan, how) : -1;
   const bool in_group = child > 0;

@@ -63,7 +63,7 @@ struct launch_manner {
 };
 
 /// Starts the command in a process group of its own, as a shell does, with no signal blocked (and those ignored that the
-/// spawner ignores), no descriptor beside the channels, and an end with the spawner's.
+/// spawner ignores), no descriptor beside the channels and the socket that PMI_FD names, and an end with the spawner's.
 /// Returns once the program is executed or could not be, unless it is traced. Throws start_failure.
 launched launch(const arguments& asked, const channels& io, const launch_manner& how);
 

@@ -135,6 +135,14 @@ void reap(reaping& children) {
   while (children.behind() && monotonic() < until);
 }
 
+/// The program and its process group, where there are no descriptors by which to find more. Until it is reaped, no
+/// stranger has its number.
+void kill_by_number(const reaping& children) {
+  if (children.ended()) return;
+  kill(-children.main(), SIGKILL);
+  kill(children.main(), SIGKILL);
+}
+
 /// Kills until there are no children: a process that was being born escapes one round, not the next. Chains of
 /// processes that fork and end escape every round, but not their group's end.
 std::set<pid_t> kill_all(reaping& children, const std::function<void()>& kill_group) {
@@ -144,6 +152,7 @@ std::set<pid_t> kill_all(reaping& children, const std::function<void()>& kill_gr
     kill_group();
     const auto reached = kill_descendants();
     killed.insert(reached.begin(), reached.end());
+    if (reached.empty()) kill_by_number(children);
     reap(children);
     if (children.childless()) break;
     next_signal(monotonic() + 0.002);

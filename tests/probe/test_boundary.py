@@ -11,6 +11,7 @@ import os
 import shlex
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -28,7 +29,44 @@ CORE = min(os.sched_getaffinity(0))
 TRIES = 4
 
 
+UNREAPED_UNTIL_SEEN = """
+import os, signal, time
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+spawner = f"/proc/{os.getppid()}/status"
+def sleeps():
+    return int(open(spawner).read().partition("nonvoluntary")[0].rpartition("voluntary_ctxt_switches:")[2])
+if os.fork() == 0:
+    while time.process_time() < 0.3: pass
+    seen = sleeps() + 10
+    while sleeps() < seen: time.sleep(0.01)
+    os._exit(0)
+try: os.wait()
+except ChildProcessError: pass
+"""
+"""A child that nobody waits for uses 0.3 s, and ends once the spawner, which sleeps after each look, has looked."""
+
+
 class TestAsUnderAShell:
+    def test_a_rank_has_the_socket_by_which_it_finds_the_others(self) -> None:
+        ours, its = socket.socketpair()
+        with ours, its:
+            script = "import os; os.write(int(os.environ['PMI_FD']), b'cmd=init')"
+            words = [SPAWNER, "--report", "1", "--", sys.executable, "-S", "-c", script]
+            environment = {**os.environ, "PMI_FD": str(its.fileno())}
+            done = subprocess.run(
+                words, env=environment, pass_fds=[its.fileno()], stdout=subprocess.PIPE, check=True, timeout=60
+            )
+            assert json.loads(done.stdout)["status"] == "ok", done.stdout
+            assert ours.recv(99) == b"cmd=init"
+
+    def test_of_other_files_none_is_handed_on_whatever_the_environment_says(self) -> None:
+        words = [SPAWNER, "--report", "1", "--", FIXTURE, "inspect"]
+        reader, writer = os.pipe()
+        environment = {**os.environ, "PMI_FD": str(writer)}
+        done = subprocess.run(words, env=environment, pass_fds=[writer], stdout=subprocess.PIPE, check=True)
+        os.close(reader), os.close(writer)
+        assert json.loads(done.stdout)["exit_code"] == 0
+
     def test_the_kernel_may_copy_to_standard_output(self, tmp_path: Path) -> None:
         assert spawn(FIXTURE, "copy", stdout=tmp_path / "out").exit_code == 0
         assert (tmp_path / "out").stat().st_size == 20
@@ -102,10 +140,11 @@ class TestCpuTime:
         root = root if root.exists() else Path("/sys/fs/cgroup/cgroup.procs")
         if spawn("true").cpu_kind != "group" or not os.access(root, os.W_OK):
             pytest.skip("no group can be made and left here")
-        report = spawn("sh", "-c", f'echo $$ > {root} && exec "$@"', "sh", FIXTURE, "unreaped", 0.3)
+        words = (sys.executable, "-S", "-c", UNREAPED_UNTIL_SEEN)
+        report = spawn("sh", "-c", f'echo $$ > {root} && exec "$@"', "sh", *words)
         assert report.status == "ok", report.tail
         assert report.cpu_kind == "sampled"
-        assert 0.2 < report.user + report.system < 0.36
+        assert report.user + report.system >= 0.3
         assert bounds(report)["user"] == "lower"
 
     def test_of_an_ordinary_tree_is_what_its_parents_were_told(self) -> None:
@@ -303,11 +342,22 @@ class TestSpawnerItself:
         script = f"sleep 1000 & echo $! >> {pids}; setsid sleep 1000 & echo $! >> {pids}; echo $PPID >> {pids}; wait"
         killer = threading.Thread(target=kill_last_line, args=(pids, 3))
         killer.start()
+        begun = time.time()
         report = spawn("sh", "-c", script)
         killer.join()
         assert (report.status, report.signal, report.leftovers > 0) == ("signal", signal.SIGKILL, True)
+        assert begun <= report.started <= time.time()
+        assert (report.wall > 0, bounds(report)["wall"]) == (True, "upper")
         assert "its parent, which measures it, was killed" in report.tail
         assert not any(alive(int(pid)) for pid in pids.read_text().split())
+
+    def test_one_that_the_program_leaves_no_descriptor_ends_it_and_its_group(self, tmp_path: Path) -> None:
+        pid = tmp_path / "pid"
+        take = "import os, time, resource as r\nif os.fork(): r.prlimit(os.getppid(), r.RLIMIT_NOFILE, (0, 0))\n"
+        take += f"else: open({str(pid)!r}, 'w').write(str(os.getpid()))\ntime.sleep(1000)"
+        report = spawn(sys.executable, "-S", "-c", take, timeout=2.0)
+        assert (report.status, report.signal) == ("timeout", signal.SIGKILL)
+        assert not alive(int(pid.read_text()))
 
     def test_a_program_that_stops_it_ends_all_the_same(self) -> None:
         report = spawn("sh", "-c", "kill -STOP $PPID; exit 3")

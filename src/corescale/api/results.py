@@ -88,7 +88,9 @@ def _launching(run: store.Run) -> tuple[str, ...]:
 
 def run_name(run: store.Run) -> str:
     """`scan-1234/1`: the name of a run among others."""
-    folder = run.folder.resolve()
+    folder = run.folder
+    with contextlib.suppress(FileNotFoundError):  # the program has removed the folder that this process is in
+        folder = folder.resolve()
     return f"{folder.parent.name}/{folder.name}" if folder.is_dir() else folder.name.partition(".")[0]
 
 

@@ -5,11 +5,13 @@ A folder names its host, since hosts that share a temporary directory may not se
 """
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import os
 import platform
 import shutil
+import stat
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,6 +22,23 @@ from corescale.declare.factors import Launch
 from corescale.observe.spawn import SpawnedProcess
 
 PREFIX = f"corescale-launch-{platform.node()}-"
+
+MOST = 256 << 20
+"""bytes of a file that a program left, which is read into memory"""
+
+
+def content(path: Path) -> bytes:
+    """What a file holds that the program may have put there.
+
+    Raises OSError where that could last for ever or fill the memory: of a pipe, a device, or more than MOST bytes.
+    """
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        seen = os.fstat(file.fileno())
+        if not stat.S_ISREG(seen.st_mode):
+            raise OSError(errno.EINVAL, "is no regular file")
+        if seen.st_size > MOST:
+            raise OSError(errno.EFBIG, f"has {seen.st_size:,} bytes: at most {MOST:,} are read")
+        return file.read()
 
 
 class Scratch:
@@ -55,8 +74,9 @@ class Scratch:
     def of(self, name: str) -> Path:
         """The folder of one source, made when it is first asked for, and when the program has taken it away."""
         folder = self.folder / name
-        if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-            folder.unlink()
+        for each in (self.folder, folder):
+            if each.is_symlink() or (each.exists() and not each.is_dir()):
+                each.unlink()
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
@@ -88,7 +108,7 @@ class Scratch:
         for file in self.counters.values():
             os.close(file)
         for folder, lock in self._held:
-            shutil.rmtree(folder, ignore_errors=True)
+            _remove(folder)
             os.close(lock)
 
     def _made(self, place: Path) -> Path:
@@ -117,6 +137,13 @@ def _remove_unless_held(folder: Path) -> None:
     lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        shutil.rmtree(folder, ignore_errors=True)
+        _remove(folder)
     finally:
         os.close(lock)
+
+
+def _remove(folder: Path) -> None:
+    """The folder, or what the program put in its place."""
+    shutil.rmtree(folder, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        folder.unlink()

@@ -29,9 +29,15 @@ from corescale.observe.spawn import Spawner, SpawnReport, SpawnRequest, orphans
 from corescale.observe.timeouts import Timeouts
 from corescale.records import Configuration, Layout, Phase, Record
 
-STOPPED = "what measures the program was stopped meanwhile, so that its time may be too long"
+STOPPED = "what measures the program was stopped or killed meanwhile, so that its time may be too long"
 
 NO_ROOM = "there was no room for what the program wrote to standard error, so that its writes failed (TMPDIR)"
+
+LACKED = {
+    "process": "end other programs, or raise the limits of files, processes and memory (ulimit -n, -u, -v)",
+    "scratch": "free some space there, or set TMPDIR to another folder",
+}
+"""Steps of a start that fail whatever the program is, each with its remedy."""
 
 BROKEN = ("failed", "signal")
 """How a program may end that does not bear a library preloaded into it, as one with a sanitizer."""
@@ -218,7 +224,7 @@ class Local(Launcher):
                 stopped.append(NO_ROOM)
             warnings = [*before, *self._beside(), *stopped, *report.warnings]
             scratch.processes = tuple(process for each in ranks.values() for process in each.processes)
-            _must_have_had_room((report, *ranks.values()), scratch)
+            _must_have_had_means((report, *ranks.values()), scratch)
             if launch.preload and not proved and report.status == "ok":
                 raise preload.failed(self._doubts.get(wanted, ()))
             found = sources.read(watching, scratch, succeeded=report.status == "ok")
@@ -285,11 +291,13 @@ class Local(Launcher):
         return scratch.folder / "stdout" if wanted or keeps_output(self._experiment) else None
 
 
-def _must_have_had_room(reports: Iterable[SpawnReport], scratch: Scratch) -> None:
-    """Raises UnavailableError if a disk did not take what a program wrote; of one that succeeded, what it wrote to
-    standard error is a warning.
+def _must_have_had_means(reports: Iterable[SpawnReport], scratch: Scratch) -> None:
+    """Raises UnavailableError if the system gave no process or temporary file, or if a disk did not take what a program
+    wrote; of one that succeeded, what it wrote to standard error is a warning.
     """
     for report in reports:
+        if report.status == "not-started" and report.step in LACKED:
+            raise UnavailableError(report.trouble, where="launch", remedy=LACKED[report.step])
         if report.full and (report.status != "ok" or report.step == "stdout"):
             file = scratch.output if report.step == "stdout" else None
             asked = file if file and file.parent != scratch.folder else None

@@ -4,12 +4,13 @@
 It is there in launches to warm up alone: what it does for each getenv never shows in a time that counts.
 """
 
+import contextlib
 from collections.abc import Mapping
 from pathlib import Path
 
 from corescale import native
 from corescale.declare.catalogue import env_reads
-from corescale.observe.scratch import Scratch
+from corescale.observe.scratch import Scratch, content
 from corescale.observe.sources.source import Found, Source
 
 LIBRARY = "libcorescale_env_reads.so"
@@ -27,14 +28,20 @@ def _environment(scratch: Scratch) -> Mapping[str, str]:
 def _read(scratch: Scratch) -> Found:
     """The variables that were asked for, and those that programs read which cannot be detected."""
     programs = [Path(process.executable) for process in scratch.processes if process.executable]
-    files = filter(Path.is_file, scratch.of(NAME).rglob("asked.log"))
-    lines = {line for path in files for line in path.read_text(errors="replace").splitlines()}
+    lines = {line for path in scratch.of(NAME).rglob("asked.log") for line in _lines(path)}
     if not lines and not any(env_reads.undetectable(program) for program in programs):
         return Found()
     detected = {line for line in lines if not line.startswith("/")}
     objects = [Path(line) for line in lines if line.startswith("/")]
     found = detected | env_reads.undetected(scratch.launch.argv, [*programs, *objects])
     return Found(fields={"reads": tuple(sorted(found & env_reads.DETECTED))})
+
+
+def _lines(path: Path) -> list[str]:
+    """Of one file; none where the program put something else there."""
+    with contextlib.suppress(OSError):
+        return content(path).decode(errors="replace").splitlines()
+    return []
 
 
 NAME = "env_reads"

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, NonNegativeFloat, NonNegativeInt, Va
 
 from corescale.declare.experiment import Experiment
 from corescale.errors import ProgramError
-from corescale.observe.scratch import Scratch
+from corescale.observe.scratch import Scratch, content
 from corescale.observe.sources.source import Found, Source
 from corescale.records import Origin, Region
 
@@ -75,7 +75,7 @@ def parse_results(directory: Path, stdout_tail: str | None) -> ProgramResult:
 
 def _read(path: Path) -> _File:
     try:
-        values = _json(path.read_bytes().decode("utf-8", errors="replace"))
+        values = _json(content(path).decode("utf-8", errors="replace"))
     except OSError as error:
         raise _fault(path, error.strerror or str(error)) from error
     except (ValueError, RecursionError) as error:

@@ -4,13 +4,14 @@
 It is preloaded at every level of an allocator factor, the system's allocator included.
 """
 
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from corescale import native
 from corescale.declare.factors import Launch
-from corescale.observe.scratch import Scratch
+from corescale.observe.scratch import Scratch, content
 from corescale.observe.sources.source import Found, Source
 from corescale.observe.spawn import SpawnedProcess
 
@@ -41,10 +42,14 @@ def sightings(scratch: Scratch) -> tuple[Sighting, ...]:
 
 
 def _sightings(folder: Path) -> tuple[Sighting, ...]:
-    return tuple(one for path in sorted(folder.rglob("witness.*")) if path.is_file() for one in _of(path.read_bytes()))
+    return tuple(one for path in sorted(folder.rglob("witness.*")) for one in _of(path))
 
 
-def _of(data: bytes) -> Iterable[Sighting]:
+def _of(path: Path) -> Iterable[Sighting]:
+    """Those of a file; none where the program put something else there."""
+    data = b""
+    with contextlib.suppress(OSError):
+        data = content(path)
     words = [word.decode(errors="replace") for word in data.split(b"\0")[:-1]]
     for pid, *objects in zip(*(words[k::4] for k in range(4)), strict=False):
         if pid.isdecimal():  # the program can write there, too

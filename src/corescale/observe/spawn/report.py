@@ -76,7 +76,7 @@ class SpawnReport:
     started: float = 0.0
     wall: float = 0.0
     stopped: bool = False
-    """whether the spawner was stopped meanwhile, so that it saw that end late"""
+    """whether the spawner was stopped or killed meanwhile, so that wall lasts until that end was seen"""
     user: float = 0.0
     system: float = 0.0
     cpu_kind: CpuKind = "reaped"
@@ -171,7 +171,7 @@ class Rule:
 _CPU = ("user", "system")
 RULES = (
     Rule(("wall",), "lower", lambda r: r.status == "timeout", "the launch was killed at its time limit"),
-    Rule(("wall",), "upper", lambda r: r.stopped, "what started the program was stopped meanwhile"),
+    Rule(("wall",), "upper", lambda r: r.stopped, "what started the program was stopped or killed meanwhile"),
     Rule(_CPU, "lower", lambda r: r.cpu_kind == "sampled", "a process was seen whose time was not reported"),
     Rule(_CPU, "lower", lambda r: bool(r.survivors), "a process could not be killed"),
     Rule(_CPU, "upper", lambda r: r.leftovers > 0, "processes ran on after the program's end until they were killed"),

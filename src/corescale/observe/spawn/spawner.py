@@ -99,6 +99,7 @@ class Spawner:
         self._program = self._program or native.find("corescale-spawn")
         orphans.adopt()
         begun, older = orphans.now(), orphans.children()
+        started, clock = time.time(), time.monotonic()
         try:
             running, reader = self._start(request)
         except OSError as error:
@@ -108,7 +109,9 @@ class Spawner:
             longest = math.inf if request.timeout is None else request.timeout + request.grace + PATIENCE
             text, complaint = self._collect(running, pipe, time.monotonic() + longest)
         if not text:
-            return self._fallen(running.returncode, complaint, begun, older)
+            wall = time.monotonic() - clock
+            fallen = self._fallen(running.returncode, complaint, begun, older)
+            return replace(fallen, started=started, wall=wall, stopped=True)
         report = parse(text)
         if report.status == "cancelled" and not self._cancelled:  # whoever told the spawner so, it was not the lab
             return replace(report, status="signal", signal=signal.SIGTERM, tail=KILLED)

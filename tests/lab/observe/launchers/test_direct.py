@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The launcher of one rank: what its programs see, and what is recorded of them."""
 
+import os
+import resource
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,7 +18,7 @@ from corescale.declare.factors import Launch
 from corescale.declare.grid import baseline, configurations
 from corescale.declare.plan import Block
 from corescale.declare.request import ScanRequest
-from corescale.errors import ProgramError, UsageError
+from corescale.errors import ProgramError, UnavailableError, UsageError
 from corescale.machine import Machine
 from corescale.observe import scratch, store
 from corescale.observe.launchers.direct import Direct
@@ -298,3 +301,62 @@ def test_what_a_launch_left_running_is_said(experiment: Make, two_cores: Machine
 def test_cgroup_is_auto_or_off() -> None:
     with pytest.raises(UsageError, match="--cgroup: 'maybe' is neither auto nor off; write --cgroup off"):
         command_line.scan(ScanRequest(threads="1", cgroup="maybe"), ["true"], Machine.here())
+
+
+@pytest.mark.parametrize(("script", "fault"), [
+    ('mkfifo "$CORESCALE_RESULT/rank-0.json"', "no regular file"),
+    ('ln -s /dev/zero "$CORESCALE_RESULT/rank-0.json"', "no regular file"),
+    ('truncate -s 1T "$CORESCALE_RESULT/rank-0.json"', "at most"),
+])  # fmt: skip
+def test_a_result_that_would_be_read_for_ever_is_none(
+    script: str, fault: str, experiment: Make, two_cores: Machine
+) -> None:
+    with pytest.raises(ProgramError, match=fault):
+        direct(experiment("sh", "-c", script), two_cores)
+
+
+def test_what_a_program_puts_in_the_place_of_its_folder_is_taken_away_and_not_written_into(
+    experiment: Make, two_cores: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    other = tmp_path / "other"
+    other.mkdir()
+    script = f'folder=${{CORESCALE_RESULT%/*}}; rm -rf "$folder"; ln -s {other} "$folder"'
+    assert all(record.ok for record in direct(experiment("sh", "-c", script), two_cores))
+    assert list(other.iterdir()) == []
+    assert list(tmp_path.iterdir()) == [other]
+
+
+def test_a_system_that_gives_no_process_is_no_fault_of_the_program(
+    experiment: Make, two_cores: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lab has four descriptors left once the launches begin."""
+    launcher = Direct(experiment("true"), two_cores)
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    opened, held = launcher.open, [os.open(os.devnull, os.O_RDONLY)]
+
+    def leaves_few(note: Callable[[str], None]) -> None:
+        opened(note)
+        last = max(int(file.name) for file in Path("/proc/self/fd").iterdir())
+        while held[-1] <= last:
+            held.append(os.dup(held[0]))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (held[-1] + 1 + 4, limits[1]))
+
+    monkeypatch.setattr(launcher, "open", leaves_few)
+    try:
+        with pytest.raises(UnavailableError, match="no new process: Too many open files"):
+            run(experiment("true"), store.Memory(), launcher, blocks(experiment("true"), 1))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+        for file in held:
+            os.close(file)
+
+
+def test_a_temporary_folder_that_takes_no_file_is_no_fault_of_the_program(
+    experiment: Make, two_cores: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The spawner is told of another folder than the lab's, which has gone."""
+    told = SimpleNamespace(gettempdir=lambda: str(tmp_path / "gone"))
+    monkeypatch.setattr("corescale.observe.spawn.spawner.tempfile", told)
+    with pytest.raises(UnavailableError, match="temporary directory"):
+        direct(experiment("true"), two_cores)
