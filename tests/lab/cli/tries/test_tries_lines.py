@@ -264,10 +264,10 @@ TRIES: tuple[Try, ...] = (
     *(
         (f"printf '{text}' > wrong.toml; corescale study check wrong.toml", 2, f"corescale: wrong.toml:{says}")
         for text, says in (
-            ('title = "x"\\ncommand = "echo {n}"\\n[factors]\\nn = [1, nan]\\n', "4: factors.n: n=nan is no finite"),
+            ('title = "x"\\ncommand = "echo {n}"\\n[factors]\\nn = [1, nan]\\n', "4: factors.n: n=nan is not a finite"),
             (
                 'title = "x"\\ncommand = "echo {n} {m}"\\n[factors]\\nn = {levels = [1, 2], along = {m = [inf, 2]}}\\n',
-                "1: m=inf is no finite",
+                "1: m=inf is not a finite",
             ),
             ('title = "x"\\ncommand = "true"\\ntimeout = inf\\n', "3: timeout: 'inf' is not a time above 0"),
             (
