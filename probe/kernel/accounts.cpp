@@ -109,6 +109,13 @@ void accounts::sample() {
   anonymous_peak_ = std::max(anonymous_peak_, anonymous);
 }
 
+std::vector<pid_t> accounts::seen_running(const std::string& executable) const {
+  std::vector<pid_t> found;
+  for (const auto& [process, seen] : sightings_)
+    if (seen.executable == executable) found.push_back(process);
+  return found;
+}
+
 void accounts::sight(pid_t process) {
   sighting& seen = sightings_[process];
   if (auto executable = read_link("/proc/" + std::to_string(process) + "/exe"); !executable.empty())

@@ -68,6 +68,8 @@ class accounts {
   std::uint64_t largest_peak() const;
   /// The largest sampled resident memory of a process, in bytes: a lower bound of its peak.
   std::uint64_t resident_peak() const { return resident_peak_; }
+  /// The processes that were seen to run this file and that were not reaped here.
+  std::vector<pid_t> seen_running(const std::string& executable) const;
   /// Whether a process was seen outside the group that was expected.
   bool left_group() const { return left_group_; }
   /// Whether a process seen at its end ignored its children's ends: the kernel then reaps them, and nobody is

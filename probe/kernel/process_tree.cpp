@@ -115,6 +115,10 @@ std::vector<pid_t> kill_descendants() {
   return processes;
 }
 
+void continue_stopped(pid_t process) {
+  if (state_of(process).letter == 'T') kill(process, SIGCONT);
+}
+
 std::string short_name(pid_t process) {
   const std::string name = read_file(proc(process) + "/comm");
   return name.substr(0, name.find_last_not_of('\n') + 1);

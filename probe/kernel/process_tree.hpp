@@ -30,6 +30,9 @@ std::vector<pid_t> running_descendants();
 /// one that ended meanwhile: each is held by a descriptor while its parent is looked up (Linux 5.3).
 std::vector<pid_t> kill_descendants();
 
+/// Lets a process go on that a signal has stopped.
+void continue_stopped(pid_t process);
+
 /// The name the kernel keeps (15 bytes), which even a zombie still has.
 std::string short_name(pid_t process);
 

@@ -13,6 +13,8 @@
 #include "kernel/cgroup.hpp"
 #include "kernel/clock.hpp"
 #include "kernel/cpu_time.hpp"
+#include "kernel/file.hpp"
+#include "kernel/process_tree.hpp"
 #include "kernel/tree_group.hpp"
 #include "spawner/launch.hpp"
 #include "spawner/supervise.hpp"
@@ -129,6 +131,7 @@ class follower {
   void look(accounts& used) {
     if (asked_.sample_ms > 0) {
       used.sample();
+      for (const pid_t spawner : used.seen_running(own_executable_)) continue_stopped(spawner);
       if (group_) group_peak_ = std::max(group_peak_, group_->anonymous().value_or(0));
     }
     io_.trim();
@@ -139,6 +142,8 @@ class follower {
   tree_group* group_;
   noise& around_;
   std::uint64_t group_peak_ = 0;
+  /// Each rank has a spawner, too, which its program may stop: nobody else would tell it to go on.
+  std::string own_executable_ = read_link("/proc/self/exe");
 };
 
 void start_and_follow(report& result, const arguments& asked, const channels& io, int report_file) {

@@ -124,6 +124,7 @@ def ended(
     report = replace(
         report,
         ranked=True,
+        stopped=report.stopped or any(each.stopped for each in ranks.values()),
         cpu_kind="sampled" if any(each.cpu_kind == "sampled" for each in ranks.values()) else report.cpu_kind,
         peak_memory=max((each.peak_memory for each in ranks.values()), default=0),
         peak_memory_kind="process" if all_told else "sampled",

@@ -218,8 +218,8 @@ class Local(Launcher):
             if left := orphans.running(self._survivors) if self._survivors else 0:
                 before.append(f"processes of an earlier launch could not be killed, and {left} ran beside it")
             report = self._spawn(launch, configuration.layout, scratch, watching, cap=invocation.cap)
-            stopped = [STOPPED] if report.stopped else []
             report, ranks = self.ended(report, scratch)
+            stopped = [STOPPED] if report.stopped else []
             if report.full and report.status == "ok" and report.step != "stdout":
                 stopped.append(NO_ROOM)
             warnings = [*before, *self._beside(), *stopped, *report.warnings]

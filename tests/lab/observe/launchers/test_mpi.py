@@ -367,3 +367,11 @@ def test_root_is_allowed_and_nobody_else_needs_it(
     for user, expected in ((0, True), (1000, False)):
         monkeypatch.setattr(os, "geteuid", lambda user=user: user)
         assert ("--allow-run-as-root" in Mpi(e, two_cores).line(configurations(e)[0])) == expected
+
+
+@needs_mpi
+def test_a_rank_whose_program_stops_its_parent_ends_all_the_same(experiment: Make, two_cores: Machine) -> None:
+    script = '[ "$OMPI_COMM_WORLD_RANK" = 0 ] || kill -STOP $PPID; exit 0'
+    chosen = experiment("sh", "-c", script, levels={"ranks": (2,)}, timeout=float(PATIENCE))
+    for record in measured(chosen, two_cores):
+        assert (record.status, record.bounds["wall"]) == ("ok", "upper")
