@@ -2,9 +2,10 @@
 """The report in a real browser: every chart's values read off it, that it loads nothing, and that it fits its window.
 
 Debian's chromium, driven by Playwright. Values are read twice over: from what a mark tells a screen reader, and from
-where it is drawn, through the scales of the chart.
+where it is drawn, in the order of the values.
 """
 
+import itertools
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -16,7 +17,7 @@ from markupsafe import Markup
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "lab"))
 from corescale.show import charts, headline, html
-from corescale.show.charts import model, static
+from corescale.show.charts import drawing, model
 from corescale.show.result import Result
 from support import samples
 from support.browser import PATIENCE, chromium, launched
@@ -29,7 +30,7 @@ SEEN = """() => ({
   rows: [...document.querySelectorAll("#configurations tbody tr")].map((row) => [...row.cells].map((c) => c.innerText)),
   figures: [...document.querySelectorAll("figure")].map((figure) => {
     const shown = [...figure.querySelectorAll("svg")].filter((svg) => svg.checkVisibility());
-    return {id: figure.id, drawn: figure.classList.contains("drawn"), shown: shown.length,
+    return {id: figure.id, shown: shown.length,
             width: shown[0].getBoundingClientRect().width, room: figure.clientWidth};
   }),
   overflow: document.documentElement.scrollWidth - document.documentElement.clientWidth,
@@ -38,26 +39,18 @@ SEEN = """() => ({
 })"""
 
 MARKS = """(id) => {
-  const view = document.getElementById(id).view, found = [];
-  const walk = (item, group) => {
-    if (item.description && item.datum) {
-      const own = group.context?.scales ?? {};  // panels with ranges of their own have scales of their own
-      const scale = (name) => (own[`child_${name}`] ?? own[name])?.value ?? view.scale(name);
-      const inverse = (name, place) => { const s = scale(name); return s.invert ? s.invert(place) : null; };
-      found.push({says: item.description, x: inverse("x", item.x), y: inverse("y", item.y), fill: item.fill,
-                  inside: item.x >= -1 && item.x <= group.width + 1 && item.y >= -1 && item.y <= group.height + 1});
-    }
-    for (const inner of item.items ?? []) walk(inner, item.marktype ? group : item);
+  const svg = document.querySelector(`#${CSS.escape(id)} svg`);
+  const box = (one) => {
+    const {x, y, width, height} = one.getBoundingClientRect();
+    return {text: one.textContent, x, y, width, height};
   };
-  walk(view.scenegraph().root, null);
-  const told = [...document.querySelectorAll(`#${CSS.escape(id)} .live .role-mark > [role="graphics-symbol"]`)];
-  const texts = [...document.querySelectorAll(`#${CSS.escape(id)} .live svg text`)].map((text) => {
-    const box = text.getBoundingClientRect();
-    return {text: text.textContent, x: box.x, y: box.y, width: box.width, height: box.height};
-  }).filter((one) => one.text && one.width);
-  const box = document.querySelector(`#${CSS.escape(id)} .live svg`).getBoundingClientRect();
-  return {marks: found, told: told.map((mark) => mark.getAttribute("aria-label")), texts,
-          box: {x: box.x, y: box.y, width: box.width, height: box.height}};
+  const marks = [...svg.querySelectorAll("[role=graphics-symbol]")].map((one) => {
+    const drawn = one.querySelector("use, path"), style = getComputedStyle(drawn);
+    return {says: one.getAttribute("aria-label"), fill: style.fill, ...box(drawn)};
+  });
+  const texts = [...svg.querySelectorAll("text")].map(box).filter((one) => one.text.trim() && one.width);
+  return {marks, told: marks.map((mark) => mark.says), texts, box: box(svg), shown: svg.parentElement.clientWidth,
+          size: Math.min(...[...svg.querySelectorAll("text")].map((one) => one.getBoundingClientRect().height))};
 }"""
 
 
@@ -113,15 +106,15 @@ def test_values_can_be_read_off_every_chart(name: str, grid: Any) -> None:
     expected = [mark for panel in chart.panels for series in panel.series for mark in series.marks
                 if series.kind not in ("dashed", "dotted")]  # fmt: skip
     assert sorted(seen["told"]) == sorted(mark.says for mark in expected)
-    by_words = {mark["says"]: mark for mark in seen["marks"]}
-    for mark in expected:
-        found = by_words[mark.says]
-        assert found["inside"], mark.says
-        upright, flat = ("x", "y") if chart.turned else ("y", "x")
-        if not chart.y.categories:
-            assert found[upright] == pytest.approx(mark.y, rel=1e-6, abs=1e-9)
-        if not chart.x.categories:
-            assert found[flat] == pytest.approx(mark.x, rel=1e-6, abs=1e-9)
+    box, by_words = seen["box"], {mark["says"]: mark for mark in seen["marks"]}
+    for mark in seen["marks"]:
+        assert box["x"] - 1 <= mark["x"] and mark["x"] + mark["width"] <= box["x"] + box["width"] + 1, mark
+        assert box["y"] - 1 <= mark["y"] and mark["y"] + mark["height"] <= box["y"] + box["height"] + 1, mark
+    if len(chart.panels) == 1 and not chart.cells and {series.kind for series in chart.series} <= {"curve", "points"}:
+        at = "x" if chart.turned else "y"
+        places = [by_words[mark.says][at] for mark in sorted(expected, key=lambda one: float(one.y))]
+        apart = [later - earlier for earlier, later in itertools.pairwise(places)]
+        assert all(step >= -4 if chart.turned else step <= 4 for step in apart), "a larger value is higher"
     if chart.cells:
         assert len({by_words[mark.says]["fill"] for mark in expected}) == len({mark.value for mark in expected})
 
@@ -157,14 +150,14 @@ def test_the_text_of_a_mark_is_its_value(grid: Any) -> None:
 
 
 def test_pointing_at_a_mark_shows_its_value(grid: Any) -> None:
-    mark = grid.locator("#chart-efficiency .role-mark > [role=graphics-symbol]").last  # the one on top
-    mark.hover(timeout=PATIENCE)
-    tip = grid.locator("#vg-tooltip-element.visible")
+    mark = grid.locator("#chart-efficiency [role=graphics-symbol]").last  # the one on top
+    mark.hover(timeout=PATIENCE, force=True)
+    tip = grid.locator("#tip:not([hidden])")
     tip.wait_for(timeout=PATIENCE)
     assert mark.get_attribute("aria-label") in tip.inner_text()
 
 
-def test_every_chart_of_a_tune_is_interactive(look: Look) -> None:
+def test_every_chart_of_a_tune_is_seen(look: Look) -> None:
     result = samples.tune_result()
     seen = look.see(result)
     said = headline.headline(result)
@@ -174,7 +167,7 @@ def test_every_chart_of_a_tune_is_interactive(look: Look) -> None:
     assert len(seen["rows"]) == 8 and seen["rows"][0][0].startswith("threads=8 allocator=mimalloc")
     names = ["forest", "order", "scaling", "efficiency", "overhead"]  # what a tune is about comes first
     assert [figure["id"] for figure in seen["figures"]] == [f"chart-{name}" for name in names]
-    assert all(figure["drawn"] and figure["shown"] == 1 and figure["width"] > 300 for figure in seen["figures"])
+    assert all(figure["shown"] == 1 and figure["width"] > 300 for figure in seen["figures"])
 
 
 def test_the_launch_line_can_be_copied(look: Look) -> None:
@@ -196,7 +189,6 @@ def test_a_page_is_printed_with_its_pictures(look: Look) -> None:
     page = look.open(samples.scan_result())
     page.emulate_media(media="print")
     assert all(page.locator("figure .picture").nth(k).is_visible() for k in range(5))
-    assert not any(page.locator("figure .live").nth(k).is_visible() for k in range(5))
     page.close()
 
 
@@ -216,18 +208,12 @@ def phone(look: Look) -> Iterator[Any]:
 
 @pytest.mark.parametrize("name", EVERY)
 def test_a_phone_shows_every_chart_whole(name: str, phone: Any) -> None:
-    """Nothing is clipped, the legend is whole, and the marks have room; panels in rows and columns may be scrolled."""
+    """The legend is whole and letters are large enough; a wide chart is scrolled within its figure."""
     chart, seen = EVERY[name], phone.evaluate(MARKS, f"chart-{name}")
-    box, texts = seen["box"], [one["text"] for one in seen["texts"]]
-    assert box["x"] >= 0 and (box["x"] + box["width"] <= 390 or (len(chart.rows) > 1 and len(chart.columns) > 1))
-    assert len(texts) > 3
-    for one in seen["texts"]:
-        assert one["x"] >= box["x"] - 1 and one["x"] + one["width"] <= box["x"] + box["width"] + 1, one
-        assert one["y"] >= box["y"] - 1 and one["y"] + one["height"] <= box["y"] + box["height"] + 1, one
-    assert not any("…" in one for one in texts)
+    texts = [one["text"] for one in seen["texts"]]
+    assert seen["box"]["x"] >= 0 and seen["shown"] <= 390 and (chart.wide or seen["box"]["width"] <= seen["shown"] + 1)
+    assert len(texts) > 3 and seen["size"] >= 8
     assert {series.label for series in chart.legend} <= set(texts)
-    room = phone.evaluate("(id) => document.getElementById(id).view.width()", f"chart-{name}")
-    assert len(chart.panels) > 1 or room > 200
 
 
 @pytest.mark.parametrize("page", [samples.tune_result, samples.compare_result, samples.weak_result])
@@ -257,10 +243,10 @@ def test_dark_pages_have_light_charts(look: Look) -> None:
 
 
 def test_a_network_that_was_added_is_seen(look: Look) -> None:
-    """Its picture is as wide as the page, and its charts are interactive as the page's own."""
+    """Its picture is as wide as the page, and its charts are as the page's own."""
     cost = next(chart for chart in EVERY.values() if chart.name == "bars")
-    picture = {"name": "network", "wide": True, "title": "Network", "caption": "all of it", "live": "",
-               "picture": Markup(static.svg(cost))}  # fmt: skip
+    picture = {"name": "network", "wide": True, "title": "Network", "caption": "all of it",
+               "picture": Markup(drawing.svg(cost))}  # fmt: skip
     page = html.report(samples.tune_result())
     own = replace(cost, name="cost")
     file = look.folder / "added.html"
@@ -271,8 +257,8 @@ def test_a_network_that_was_added_is_seen(look: Look) -> None:
     seen.goto(file.as_uri(), timeout=PATIENCE)
     seen.wait_for_selector("body[data-charts=ready]", timeout=PATIENCE)
     shown = {figure["id"]: figure for figure in seen.evaluate(SEEN)["figures"]}
-    assert shown["chart-cost"]["drawn"] and not shown["chart-network"]["drawn"]
-    assert shown["chart-network"]["width"] > 800 and shown["chart-network"]["shown"] == 1
+    assert shown["chart-network"]["width"] > 800
+    assert shown["chart-network"]["shown"] == shown["chart-cost"]["shown"] == 1
     assert seen.locator("td", has_text="a <b>").count() == 1
     assert seen.evaluate("document.documentElement.scrollWidth") <= 1200
     seen.close()

@@ -25,7 +25,7 @@ from network_plan import Month, PlanError, Route, read_month
 
 from corescale.errors import CorescaleError
 from corescale.show import charts, files, html
-from corescale.show.charts import model, static
+from corescale.show.charts import drawing, model
 
 HEAVIEST = 20
 """routes in the table of the report, at most"""
@@ -86,9 +86,9 @@ def line(route: Route) -> tuple[str, ...]:
 
 def add(report: Path, month: Month, made: Sequence[model.Chart]) -> None:
     """The network, the charts and the heaviest routes into a report; raises UsageError."""
-    inline = static.inline("network", month.words, lambda: drawn(month))
+    inline = drawing.inline("network", month.words, lambda: drawn(month))
     network = {"name": "network", "wide": True, "title": month.title, "caption": month.words,
-               "picture": Markup(inline), "live": ""}  # fmt: skip
+               "picture": Markup(inline)}  # fmt: skip
     heaviest = sorted(month.routes, key=lambda route: -route.weight)[:HEAVIEST]
     head = (f"heaviest {len(heaviest)} of {len(month.routes)} routes", "orders", "kg", "dollars")
     figures = [network, *map(html.figure, made)]
@@ -106,7 +106,7 @@ def main(given: argparse.Namespace) -> None:
     month = read_month(given.tables, given.plan, given.month)
     folder = given.out or given.plan.parent
     charts.write(made, folder)
-    static.save("network", month.words, lambda: drawn(month, titled=True), folder)
+    drawing.save("network", month.words, lambda: drawn(month, titled=True), folder)
     if given.into:
         add(given.into, month, made)
 

@@ -73,9 +73,9 @@ class Explained:
 
     def plot(self, chart: str = "ledger", *, ax: "Axes | None" = None) -> "Axes":
         """Draw a view, and return matplotlib's axes; `ax`: axes to draw on. Raises UsageError for one there is not."""
-        from corescale.show.charts import static  # noqa: PLC0415
+        from corescale.show.charts import drawing  # noqa: PLC0415
 
-        return static.plotted(self._charts, chart, ax)
+        return drawing.plotted(self._charts, chart, ax)
 
     def report(self, path: str | PathLike[str]) -> Path:
         """Write the page into a file, and return its path; raises UsageError if it cannot be written."""

@@ -82,9 +82,9 @@ class Run(Generic[A_co]):
 
         `ax`: axes to draw on, instead of a new figure. Raises UsageError for a chart that the records do not allow.
         """
-        from corescale.show.charts import static  # noqa: PLC0415
+        from corescale.show.charts import drawing  # noqa: PLC0415
 
-        return static.plotted(self._charts, chart, ax)
+        return drawing.plotted(self._charts, chart, ax)
 
     def report(self, path: str | PathLike[str]) -> Path:
         """Write the page into a file, and return its path; raises UsageError if it cannot be written."""

@@ -40,9 +40,9 @@ CONFIRM_BLOCKS = 10
 """Confirmation pairs before a race has seen how many it takes."""
 
 
-def growing(first: int) -> Iterator[int]:
-    """Numbers of blocks at which one looks, without end; a look comes at most a fifth of its blocks late."""
-    return itertools.accumulate(itertools.repeat(GROWTH), lambda n, g: math.ceil(n * g), initial=first)
+def growing(first: int, growth: float = GROWTH) -> Iterator[int]:
+    """Numbers of blocks at which one looks, without end; by default a look is at most a fifth of its blocks late."""
+    return itertools.accumulate(itertools.repeat(growth), lambda n, g: math.ceil(n * g), initial=first)
 
 
 class Stop(Model):

@@ -68,7 +68,7 @@ def describe(machine: Machine, subject: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """What forbids records of `new` beside those of `old`, one phrase each."""
+    """Why records of `new` may not join those of `old`, one phrase each."""
     return [
         phrase
         for part in _BOUND

@@ -76,7 +76,7 @@ class HookRunner:
 
     @property
     def _of_a_launch(self) -> float:
-        """The seconds that a launch has; without those of a budget that was typed, which is for all together."""
+        """The seconds that a launch has; a typed budget does not count, because it is for all launches together."""
         timeout, stop = self._experiment.timeout, self._experiment.stop
         return math.inf if timeout is None or (stop.binding and timeout == stop.budget) else timeout
 

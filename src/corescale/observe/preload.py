@@ -37,7 +37,7 @@ class ToProve:
 _CXX = re.compile(r"lib(std)?c\+\+")
 
 PROVING = ("ok", "timeout", "cancelled")
-"""How a traced launch may end: of one that failed on its way it is not known that it came to its program."""
+"""How a traced launch may end. If it failed on its way, it may not have reached its program."""
 
 LONGEST = 120.0
 """Seconds of a traced launch, under which a program may wait for ever; what has come by then is what is proved."""
@@ -74,7 +74,7 @@ def judge(report: SpawnReport, libraries: Iterable[Path], detected: Sequence[Sig
 
 
 def failed(notes: Iterable[str]) -> PreloadError:
-    """The error of a program that succeeds, but not under the trace, of which these are the notes."""
+    """The error for a program that succeeds, but not under the trace; `notes` are the trace's."""
     return PreloadError(
         "; ".join(notes) or "the traced launch failed",
         where="allocator",

@@ -22,7 +22,7 @@ from corescale.records import Layout
 
 LIBRARY = "libcorescale_profiler.so"
 FOLDER = "CORESCALE_PROFILER"
-"""The variable that says where it writes."""
+"""The variable that tells the profiler where to write."""
 THREADS = "CORESCALE_PROFILER_THREADS"
 """The variable that says how many threads of the launch count."""
 FORMAT = 5
@@ -106,7 +106,7 @@ class Profiled:
 
     report: SpawnReport
     wall: float
-    """seconds; of the ranks where there are any, without what starts them"""
+    """seconds; with ranks, without the time to start them"""
     profiles: tuple[Profile, ...]
     """none if no program of it could load a library"""
     unwritten: int = 0

@@ -157,7 +157,8 @@ class _Loop:
         return True
 
     def say_what_it_buys(self) -> None:
-        """After the first launch, where the budget is unlikely to decide: what it buys, and which one would."""
+        """A note after the first launch if the budget is unlikely to decide: what it buys, and which one would
+        decide."""
         stop, records = self.experiment.stop, self.store.records
         others = len(distinguishable(self.experiment, detected(records))) - 1
         if stop.rule != "race" or stop.budget is None or not others or not records or not records[0].wall > 0:

@@ -63,7 +63,7 @@ class Scratch:
         self.counters: dict[str, int] = {}
         """descriptors of what counts in this launch, by the events; closed at the end"""
         self.by_rank: tuple[str, ...] = ()
-        """variables that name a folder, of which each rank gets one of its own in it, named by the rank's number"""
+        """variables that name a folder; each rank gets its own folder in it, named by the rank's number"""
         self.ranks = 0
         """ranks that are to report"""
         self.output: Path | None = None

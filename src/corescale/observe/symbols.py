@@ -179,7 +179,7 @@ _HASH = re.compile(r"17h[0-9a-f]{16}(?=E)")
 
 @functools.cache
 def demangled(name: str) -> str:
-    """A name of C++ as it is written, by the C++ library's own function, and one of Rust as its path."""
+    """A C++ name as it is written, demangled by the C++ library; a Rust name as its path."""
     if name.startswith("_R"):
         return "::".join(_words(name[2:])) or name
     if not name.startswith("_Z") or (library := _cxx()) is None:

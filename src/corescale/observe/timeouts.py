@@ -20,7 +20,7 @@ class Timeouts:
 
     def __init__(self, stop: Stop, clock: Callable[[], float] = time.monotonic) -> None:
         self.whole = stop.budget if stop.binding and stop.budget is not None else math.inf
-        """what a command before or behind all launches has"""
+        """seconds for a command before or after all launches"""
         self._clock, self._end, self._fresh = clock, math.inf, True
 
     def begin(self) -> None:

@@ -8,7 +8,7 @@ from corescale.machine import Machine
 from corescale.observe.doctor.quietness import account
 
 BUSY = 0.05
-"""share of the CPUs from which others are said to disturb: that of the warning (conclude/noise.py)"""
+"""share of the CPUs from which other programs count as a disturbance, as in the warning (conclude/noise.py)"""
 
 LOOK = 1.0
 """seconds of a look; ticks of the clock are a hundredth of that"""

@@ -13,7 +13,7 @@ from corescale.conclude.explain.changes import CHANGES
 from corescale.declare.catalogue import space
 from corescale.errors import ExitCode
 from corescale.show import explain
-from corescale.show.charts import look, of_explain, static
+from corescale.show.charts import drawing, look, of_explain
 from support.commands import ROOT, corescale, refused
 
 KNOWN = str(native.find("known_truth"))
@@ -99,7 +99,7 @@ def test_a_name_on_a_terminal_is_that_of_the_function(name: str, short: str) -> 
 def test_a_picture_has_a_place_for_every_row(shown: dict[str, Any]) -> None:
     for chart in of_explain.views(shown):
         if chart.turned:
-            bottom, top = static.plotted([chart], "", None).get_ylim()
+            bottom, top = drawing.plotted([chart], "", None).get_ylim()
             assert top < 0 and bottom > len(chart.x.categories) - 1
 
 

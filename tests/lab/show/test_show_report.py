@@ -10,7 +10,7 @@ import pytest
 
 from corescale.conclude.response import table
 from corescale.show import charts, headline, html
-from corescale.show.charts import look, static
+from corescale.show.charts import drawing, look
 from corescale.show.html import sections
 from corescale.show.result import Result
 from support import samples
@@ -78,7 +78,7 @@ def test_every_chart_says_what_it_shows() -> None:
     page = Page(samples.page("tune"))
     drawn = [attributes for tag, attributes in page.tags if tag == "svg"]
     assert len(drawn) == 5
-    assert all(attributes["role"] == "img" and len(attributes["aria-label"] or "") > 60 for attributes in drawn)
+    assert all(one["role"] == "graphics-document" and len(one["aria-label"] or "") > 60 for one in drawn)
     forest = next(a["aria-label"] or "" for a in drawn if "T(baseline)" in (a["aria-label"] or ""))
     assert "confirmed: threads=8 allocator=mimalloc" in forest
 
@@ -92,7 +92,7 @@ def test_colours_are_the_pages() -> None:
     made = charts.of(samples.RESULTS["scan"](), None)
     assert [chart.name for chart in made] == ["forest", "order"]
     for chart in made:
-        drawn = static.svg(chart)
+        drawn = drawing.svg(chart)
         assert not [colour for colour in look.VARIABLES if colour in drawn]
         assert "var(--ink)" in drawn and "<text" in drawn
 
@@ -107,14 +107,7 @@ def test_what_was_not_measured_says_so_on_every_chart() -> None:
     made = charts.of(samples.RESULTS["scan"](), None)
     assert len(made) == 2
     for chart in made:
-        assert "(fake)" in chart.title and ">fake<" in static.svg(chart) and chart.alternative.startswith("fake: ")
-
-
-def test_without_the_optional_packages_pictures_remain(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("corescale.show.charts.interactive.available", lambda: False)
-    page = Page(html.report(samples.RESULTS["scan"]()))
-    assert sum(tag == "svg" for tag, _ in page.tags) == 5
-    assert "vega" not in page.scripts and not any("live" in (a.get("class") or "") for _, a in page.tags)
+        assert "(fake)" in chart.title and ">fake<" in drawing.svg(chart) and chart.alternative.startswith("fake: ")
 
 
 def test_the_same_result_gives_the_same_page() -> None:

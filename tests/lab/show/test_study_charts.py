@@ -12,7 +12,7 @@ from matplotlib.transforms import Bbox
 from corescale.declare.outputs import Chart
 from corescale.errors import UsageError
 from corescale.show import charts
-from corescale.show.charts import static
+from corescale.show.charts import drawing
 from corescale.show.charts.model import binary, decades, doubling
 from support import samples
 
@@ -49,7 +49,7 @@ def test_each_level_that_is_a_path_has_a_file_of_its_own() -> None:
 
 def test_panels_that_share_a_range_cut_no_bar() -> None:
     (chart,) = of(bars(facet=("load", "threads")))
-    figure = static._figure(replace(chart, own_y=False))
+    figure = drawing._figure(replace(chart, own_y=False))
     seen = [axes for axes in figure.axes if axes.get_visible()]
     assert len(seen) == 4
     for axes in seen:
@@ -88,7 +88,7 @@ def test_both_axes_are_logarithmic_where_that_is_asked_for() -> None:
     assert chart.y.ticks == doubling(0.3, 6) and chart.x.ticks == (1, 16)
     assert decades(0.002, 8) == (0.001, 0.01, 0.1, 1, 10)
     assert decades(0.3, 6) == (0.2, 0.5, 1, 2, 5, 10) and 0.015625 not in doubling(0.015625, 0.9)
-    figure = static._figure(chart)
+    figure = drawing._figure(chart)
     assert figure.axes[0].get_xscale() == figure.axes[0].get_yscale() == "log"
     (plain,) = of(lines(x="load", colour="threads"))
     assert not plain.x.log and not plain.y.log
@@ -147,12 +147,12 @@ def test_three_commands_are_a_ladder_and_two_are_none() -> None:
 def test_memory_has_round_ticks() -> None:
     assert binary(0, 5.4 * 2**30) == tuple(k * 2.0**30 for k in range(0, 7, 2))
     assert binary(3.1 * 2**20, 4 * 2**20)[1] == 3.2 * 2**20
-    assert static.WRITERS["bytes"](1.5 * 2**30) == "1.5 GiB" and static.WRITERS["number"](2e6) == "2M"
+    assert drawing.WRITERS["bytes"](1.5 * 2**30) == "1.5 GiB" and drawing.WRITERS["number"](2e6) == "2M"
 
 
 def test_the_title_the_legend_and_the_panels_have_places_of_their_own() -> None:
     (chart,) = of(lines(facet=("allocator",)))
-    figure = static._titled(chart)
+    figure = drawing._titled(chart)
     figure.draw_without_rendering()
     boxes = [*(text.get_window_extent() for text in figure.texts), *(one.get_window_extent() for one in figure.legends)]
     boxes += [box for axes in figure.axes if (box := axes.get_tightbbox()) is not None]
@@ -164,7 +164,7 @@ def test_the_title_the_legend_and_the_panels_have_places_of_their_own() -> None:
 def test_an_upright_title_ends_where_its_panel_does() -> None:
     """Panels beneath each other: a title of two lines lies on nobody else's."""
     (chart,) = of(bars(facet=("load", "threads"), normalise={"to": {"threads": "min"}}))
-    figure = static._titled(chart)
+    figure = drawing._titled(chart)
     figure.draw_without_rendering()
     shown = [axes for axes in figure.axes if axes.get_visible() and axes.yaxis.label.get_visible()]
     titles = [axes.yaxis.label.get_window_extent() for axes in shown]
@@ -182,4 +182,4 @@ def test_layouts_are_labelled_as_threads_x_ranks() -> None:
         rows, samples.shown_by(samples.RESULTS["grid"]().experiment, outputs=(bars(x="layout"),))
     )
     assert made.x.categories == ("2x4", "4x2")
-    assert {"2x4", "4x2"} <= set(re.findall(r">([^<>]+)<", static.svg(made)))
+    assert {"2x4", "4x2"} <= set(re.findall(r">([^<>]+)<", drawing.svg(made)))

@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 
-from corescale.show.charts import interactive
-
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync"]  # fmt: skip
@@ -35,7 +33,6 @@ def chromium() -> list[pytest.MarkDecorator]:
         pytest.mark.skipif(absent, reason="playwright is not installed (pip install playwright)"),
         pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed (package chromium)"),
         pytest.mark.skipif(AXE is None, reason="axe-playwright-python is not installed"),
-        pytest.mark.skipif(not interactive.available(), reason="vl-convert-python is not installed"),
     ]
 
 

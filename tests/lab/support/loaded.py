@@ -21,7 +21,6 @@ from pathlib import Path
 
 import corescale
 from corescale import cli
-from corescale.show.charts import interactive
 
 # What a command imports and makes once, where it needs it.
 for part in pkgutil.walk_packages(corescale.__path__, "corescale."):
@@ -29,7 +28,6 @@ for part in pkgutil.walk_packages(corescale.__path__, "corescale."):
         importlib.import_module(part.name)
 for name in ("matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg", "pandas"):
     importlib.import_module(name)
-interactive.scripts()
 
 
 def run(words: list[str], cwd: str, environment: dict[str, str], files: dict[int, int]) -> None:

@@ -7,7 +7,6 @@ comparisons share the error, and the planned looks at each. Between looks a boun
 
 import functools
 import itertools
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +15,7 @@ import scipy
 
 from corescale.conclude.race.options import RaceOptions
 from corescale.conclude.stats import Floats, tail_count, walsh_bounds
-from corescale.declare.stop import MOST_BLOCKS
+from corescale.declare.stop import MOST_BLOCKS, growing
 
 Columns = npt.NDArray[np.intp]
 Codes = npt.NDArray[np.int64]
@@ -26,8 +25,7 @@ FIRST_LOOK = 2  # one block has no variance
 @functools.cache
 def looks(first: int, growth: float) -> tuple[int, ...]:
     """The numbers of blocks at which one looks."""
-    growing = itertools.accumulate(itertools.repeat(growth), lambda n, g: math.ceil(n * g), initial=first)
-    return tuple(itertools.takewhile(lambda n: n <= max(first, MOST_BLOCKS), growing))
+    return tuple(itertools.takewhile(lambda n: n <= max(first, MOST_BLOCKS), growing(first, growth)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ class Diagnosis:
     installed: tuple[Installed, ...]
     permissions: tuple[Permission, ...]
     launchers: Mapping[str, tuple[str, ...]]
-    """what each can start here beside a single thread: threads, ranks, nodes"""
+    """what each can start here besides a single thread: threads, ranks, nodes"""
     quietness: Quietness | None
     """None if it was not asked for, or could not be tried"""
     slurm: Mapping[str, str]

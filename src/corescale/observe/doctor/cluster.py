@@ -22,9 +22,9 @@ class Partition:
     usable: int
     """nodes that take jobs now or once others have ended; the rest is down or drained"""
     cores: int
-    """of the node with the fewest"""
+    """cores of the node with the fewest"""
     memory_megabytes: int
-    """of the node with the least"""
+    """memory of the node with the least"""
     time_limit: str
     """as Slurm writes it"""
     constraints: tuple[str, ...]

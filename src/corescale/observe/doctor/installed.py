@@ -64,7 +64,6 @@ COMPONENTS = (
     Component("Slurm", "srun", "launching in an allocation", "slurm-client", programs=("srun",)),
     Component("tools", "numactl", "the numa factor", "numactl", programs=("numactl",)),
     Component("tools", "hyperfine", "the benchmarks beside it", "hyperfine", programs=("hyperfine",)),
-    Component("tools", "vl-convert", "interactive charts in report.html", "vl-convert-python", module="vl_convert"),
 )
 
 NATIVE = {

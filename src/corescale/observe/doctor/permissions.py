@@ -23,7 +23,7 @@ class Permission:
 
 
 def survey(root: Path = Path("/")) -> tuple[Permission, ...]:
-    """Each in turn; takes some 50 ms for the one that is tried."""
+    """Checks each permission; the one that is tried takes some 50 ms."""
     return (_ptrace(), _memory_group(root), _counters(root))
 
 

@@ -41,7 +41,7 @@ class Quietness:
     variation: float
     """coefficient of variation of 20 ms of fixed work, on the worst core"""
     launch_noise: float
-    """variation expected of 1 s: that of 100 ms over all cores by sqrt(10), as if such times were independent"""
+    """variation expected for 1 s: that of 100 ms on all cores, divided by sqrt(10) as for independent times"""
     longest_gap: float
     """seconds; the longest single interruption of a core"""
     steal: float
@@ -273,11 +273,11 @@ class Account:
     busy: float
     steal: float
     own: float
-    """of this process and its children"""
+    """CPU time of this process and its children"""
 
     @property
     def others(self) -> float:
-        """Of other programs."""
+        """CPU time of other programs."""
         return self.busy - self.own
 
     def steal_share(self, before: "Account") -> float:

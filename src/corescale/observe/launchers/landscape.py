@@ -60,14 +60,14 @@ class Failure(Met):
 
 
 class Own(Met):
-    """Noise and drift; without a noise of its own it has that of all."""
+    """Noise and drift; a configuration without its own noise has the common one."""
 
     noise: Disturbance | None = None
     drift: float = 0.0
 
 
 class CarryOver(Finite):
-    """A launch behind one with all of `after` takes longer: log time is increased by `adds`."""
+    """A launch right after one with all levels of `after` takes longer: its log time grows by `adds`."""
 
     after: Mapping[str, Level]
     adds: float
@@ -91,7 +91,7 @@ class Scaled(Finite):
     times: Mapping[str, Mapping[str, float]] = {}
 
     def of(self, configuration: Configuration) -> float:
-        """What it is there, without noise."""
+        """The value for a configuration, without noise."""
         return self.base * math.prod(table[str(configuration[name])] for name, table in self.times.items())
 
 

@@ -26,11 +26,11 @@ class Launcher(ABC):
     takes: ClassVar[str] = ""
     """The option of a request that is this launcher's own, as `landscape`; empty for none."""
     waited = 0.0
-    """Seconds that it waited for its turn, in a queue of others: no budget pays them."""
+    """Seconds that it waited in a queue: no budget pays for them."""
 
     @classmethod
     def machine(cls, option: str = "") -> Machine:
-        """What it launches on, of which a launch may use several nodes. Raises UsageError."""
+        """The machine that it launches on; a launch may use several such nodes. Raises UsageError."""
         del option
         return Machine.here()
 
@@ -50,7 +50,7 @@ class Launcher(ABC):
 
     @abstractmethod
     def recall(self, history: Sequence[Record]) -> None:
-        """Behind `open`: what an earlier part of the same run gave."""
+        """Called after `open`: what an earlier part of the same run gave."""
 
     @abstractmethod
     def subject(self) -> Mapping[str, Any]:

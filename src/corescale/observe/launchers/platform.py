@@ -56,7 +56,7 @@ class Platform(Model):
         return read(cls, path, GUIDE)
 
     def machine(self, here: Machine) -> Machine:
-        """One of its nodes as a machine, on which cores share nothing; computing is that of `here`."""
+        """One of its nodes as a machine whose cores share nothing and compute as those of `here` do."""
         name = f"simulated by {here.cpu_model}"
         return here.elsewhere("simulated", name, cores=self.cores, nodes=self.nodes, source="platform")
 

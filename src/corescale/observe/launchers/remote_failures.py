@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why ranks on other machines did not run: what ssh, mpirun or srun said of it, and what to do."""
+"""Why ranks on other machines did not run: what ssh, mpirun or srun printed, and what to do."""
 
 import re
 import signal
@@ -32,9 +32,9 @@ CAUSES: Mapping[str, tuple[str, str]] = {
     r"(?m)^(.*\b(?:orted|prted)\b.*not found.*)$": ("{}", "Open MPI must be on the PATH that ssh gives on every host"),
     r"(?s)lost communication.*?Remote daemon:.*?on node (\S+)": ("{} cannot be reached any more", AGAIN),
 }
-"""patterns of what is known to go wrong: what it is, and its remedy"""
+"""patterns in their output: what is wrong, and its remedy"""
 ENDS_RANKS = signal.SIGTERM
-"""sent by what started the ranks to the others of one that is lost; it may reach the program before its spawner"""
+"""sent by the ranks' starter to all others if one is lost; it may reach the program before its spawner"""
 TRACE = re.compile(r"\[[\w.-]+:\d+\] ")
 """how lines of Open MPI's own traces begin"""
 

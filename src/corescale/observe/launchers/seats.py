@@ -23,12 +23,12 @@ class Seat:
     cpus: tuple[int, ...] = ()
     """empty: all that may be used"""
     first: int = 0
-    """place of its first node among those of the launcher"""
+    """index of its first node among the launcher's nodes"""
     spawner: Spawner = field(default_factory=Spawner)
 
 
 def seats(experiment: Experiment, launches: Iterable[Launch], jobs: int, width: int) -> tuple[Seat, ...]:
-    """So many seats of `width` CPUs each. Raises UsageError if the launches cannot run next to each other."""
+    """`jobs` seats of `width` CPUs each. Raises UsageError if the launches cannot run next to each other."""
     machine = Machine.here()
     _must_bear(experiment)
     if any(each.affinity for each in launches):
@@ -61,7 +61,7 @@ def cores(cpus: Sequence[Cpu]) -> list[tuple[Cpu, ...]]:
 
 
 def on_nodes(experiment: Experiment, jobs: int, width: int, nodes: int) -> tuple[Seat, ...]:
-    """So many seats of `width` nodes each. Raises UsageError as `seats`."""
+    """`jobs` seats of `width` nodes each. Raises UsageError as `seats` does."""
     _must_bear(experiment)
     if jobs * width > nodes:
         what = f"{jobs} launches of up to {width} nodes do not fit on {nodes} nodes"

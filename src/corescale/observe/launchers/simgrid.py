@@ -38,7 +38,7 @@ CLOCK = re.compile(r"Simulated time: (\S+) seconds")
 DEADLOCK = re.compile(r"Deadlock detected(?s:.*?)(\d+) actors? ")
 """what SimGrid 3.32 says of ranks that wait for ever, before it ends as if all was well"""
 OF_PROGRAM = ("status", "exit_code", "signal", "step", "errno", "leftovers", "survivors", "started", "wall", "tail")
-"""fields of a report that say something of the program; others are of what simulates it"""
+"""fields of a report that describe the program; the others describe the simulator"""
 FORK_JOIN = "CORESCALE_FORK_JOIN"
 """variable that says what a loop on threads takes beside its work, in seconds; with _NAME for one threading system"""
 
@@ -170,7 +170,7 @@ def _written(scratch: Scratch, name: str) -> str:
 
 @functools.cache
 def simulator() -> str:
-    """The program that smpirun, a script, starts in the end: it leaves no files behind. Empty if there is none."""
+    """The program that the script smpirun starts in the end, which leaves no files behind. Empty if there is none."""
     script = shutil.which("smpirun")
     found = re.search(r'"(/\S+/smpimain)"', Path(script).read_text(errors="replace")) if script else None
     return found[1] if found else ""

@@ -16,7 +16,7 @@ class Found:
     fields: Mapping[str, Any] = field(default_factory=dict)
     """Fields of the record, each given by one source."""
     processes: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
-    """Fields of Process, by process id: of one source."""
+    """One source's fields of Process, by process id."""
     unproved: bool = False
     """Whether what the configuration asks for was not found where it had been proved: the launch may not count."""
     measured: Mapping[str, float] = field(default_factory=dict)
@@ -33,7 +33,7 @@ class Source:
     wanted: Callable[[Experiment], bool]
     """Whether this experiment is observed with it."""
     environment: Callable[[Scratch], Mapping[str, str]]
-    """Variables of the program. A library in LD_PRELOAD comes behind whatever is preloaded already."""
+    """Variables of the program. A library in LD_PRELOAD comes after those already preloaded."""
     read: Callable[[Scratch], Found]
     """What it found after the launch; raises CorescaleError if a launch that succeeded may not count."""
     probe: bool = True

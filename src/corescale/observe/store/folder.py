@@ -191,7 +191,7 @@ class Folder:
         return not changed
 
     def _differences(self, earlier: Path, now: Mapping[str, Any]) -> list[str]:
-        """What forbids these launches beside those of an earlier run."""
+        """Why these launches may not join those of an earlier run."""
         was, is_ = planned(earlier)[0].baseline.levels, self._experiment.baseline.levels
         levels = [" ".join(f"{name}={level}" for name, level in each) or "the first levels" for each in (was, is_)]
         other = [f"another baseline: was {levels[0]}, is {levels[1]}"] if was != is_ else []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Charts: one model of what is shown (model.py), two renderers of it (static.py, interactive.py)."""
+"""Charts: a model of what is shown (model.py), and its picture (drawing.py)."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +12,7 @@ from corescale.conclude.frame import foreseen, frame
 from corescale.declare import outputs
 from corescale.declare.experiment import Experiment
 from corescale.show import files
-from corescale.show.charts import static
+from corescale.show.charts import drawing
 from corescale.show.charts.declared import declared, to_draw
 from corescale.show.charts.model import Chart
 from corescale.show.charts.of_answers import of_answers
@@ -80,4 +80,4 @@ def _each(chart: outputs.Chart, rows: pd.DataFrame) -> Iterator[outputs.Chart]:
 def write(charts: tuple[Chart, ...], folder: Path) -> tuple[Path, ...]:
     """NAME.png and NAME.svg of every chart; the folder is made. UsageError if it cannot be written."""
     files.make_folder(folder)
-    return tuple(path for chart in charts for path in static.write(chart, folder))
+    return tuple(path for chart in charts for path in drawing.write(chart, folder))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Colours and shapes of every chart, for both renderers.
+"""Colours and shapes of every chart.
 
 The palette follows Okabe and Ito's, which colour-blind people can distinguish; shapes differ too, so that no meaning
 is carried by colour alone. In a page each is a CSS variable (html/templates/report.css), so that dark pages work.
@@ -17,27 +17,26 @@ from corescale.show.charts.model import Mark
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How one series is drawn: a colour, and its shape as matplotlib and as Vega name it."""
+    """How one series is drawn: a colour, and its shape as matplotlib names it."""
 
     colour: str
     marker: str
-    shape: str
 
 
 SERIES = (
-    Look("#0072b2", "o", "circle"),
-    Look("#d55e00", "s", "square"),
-    Look("#009e73", "^", "triangle-up"),
-    Look("#aa4499", "D", "diamond"),
-    Look("#b07d00", "v", "triangle-down"),
-    Look("#3a9bd1", "P", "cross"),
-    Look("#3f4854", ">", "triangle-right"),
-    Look("#7a3b12", "<", "triangle-left"),
+    Look("#0072b2", "o"),
+    Look("#d55e00", "s"),
+    Look("#009e73", "^"),
+    Look("#aa4499", "D"),
+    Look("#b07d00", "v"),
+    Look("#3a9bd1", "P"),
+    Look("#3f4854", ">"),
+    Look("#7a3b12", "<"),
 )
 INK, MUTED, GRID, ALARM, PAPER = "#1b1f24", "#68717d", "#dfe3e8", "#c23b00", "#ffffff"
-NOISY = Look(ALARM, "X", "M-1,-.6L-.6,-1L0,-.4L.6,-1L1,-.6L.4,0L1,.6L.6,1L0,.4L-.6,1L-1,.6L-.4,0Z")
+NOISY = Look(ALARM, "X")
 
-REST = (NOISY, Look(MUTED, "o", "circle"), Look(GRID, "o", "circle"))
+REST = (NOISY, Look(MUTED, "o"), Look(GRID, "o"))
 """looks of the slots -1, -2 and -3"""
 
 VARIABLES = {INK: "--ink", MUTED: "--muted", GRID: "--grid", ALARM: "--alarm", PAPER: "--paper"} | {

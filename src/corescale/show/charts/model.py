@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a chart shows, apart from how: marks, axes, panels, reference lines and words. Both renderers draw this."""
+"""What a chart shows, apart from how: marks, axes, panels, reference lines and words. drawing.py draws it."""
 
 import math
 from collections.abc import Iterator, Sequence

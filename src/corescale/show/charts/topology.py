@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from corescale.machine import format_cpu_list
+from corescale.show.charts.drawing import save
 from corescale.show.charts.look import INK, MUTED, PAPER, SERIES
-from corescale.show.charts.static import save
 from corescale.show.doctor import named, topology
 from corescale.topology import Part
 

@@ -25,7 +25,7 @@ from corescale.errors import UsageError
 from corescale.observe.store import capsule
 from corescale.records import Configuration
 from corescale.show import charts, columns, explain, headline, text
-from corescale.show.charts import interactive, static
+from corescale.show.charts import drawing
 from corescale.show.charts.of_explain import views
 from corescale.show.exchange import result_json
 from corescale.show.html import recompute, sections
@@ -75,13 +75,7 @@ def report(result: Result, frame: pd.DataFrame | None = None) -> str:
         result=embedded(result_json.to_dict(result)),
         measured=embedded(found) if (found := recompute.measured(result)) else "",
         capsule=Markup(f"{capsule.BEGIN}{capsule.packed(result.runs)}{capsule.END}" if result.runs else ""),
-        vega=_scripts(drawn),
     )
-
-
-def _scripts(drawn: Sequence[charts.Chart]) -> str:
-    """What draws the charts in a page that has some."""
-    return Markup(interactive.scripts()) if drawn and interactive.available() else ""
 
 
 def fragment(result: Result) -> str:
@@ -102,7 +96,6 @@ def explained(shown: Mapping[str, Any]) -> str:
         charts=[figure(chart) for chart in drawn],
         tables=[each for each in explain.tables(shown) if each["lines"]],
         result=embedded(shown),
-        vega=_scripts(drawn),
     )
 
 
@@ -165,19 +158,18 @@ def _headline(result: Result) -> Part:
 def _launch(result: Result) -> Part | None:
     if not isinstance(result.conclusion, Recommendation):
         return None
-    label = "The baseline, to keep" if result.conclusion.keep_baseline else "Launch it so"
+    label = "The baseline, to keep" if result.conclusion.keep_baseline else "Launch it with"
     return {"label": label, "line": result.line(result.conclusion.chosen)}
 
 
 def figure(chart: charts.Chart) -> Part:
-    """The chart as the page has it: a picture, and what scripts draw in its place."""
+    """The chart as the page has it."""
     return {
         "name": chart.name,
         "wide": chart.wide,
         "title": chart.title,
         "caption": chart.caption,
-        "picture": Markup(static.svg(chart)),
-        "live": embedded(interactive.specification(chart)) if interactive.available() else "",
+        "picture": Markup(drawing.svg(chart)),
     }
 
 

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0 (more than 300 lines: every mark of a chart, by one library)
-"""The chart as a picture, by matplotlib: SVG that follows a page's colours or is a file of its own, and PNG."""
+"""The chart as a picture, by matplotlib: SVG that follows a page's colours or is a file of its own, and PNG.
+
+In SVG each mark says its value to a screen reader, and to the script of a page that shows it at the pointer.
+"""
 
 import html
 import io
 import re
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal, cast
 
 import matplotlib as mpl
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -235,16 +239,23 @@ def _bars(axes: Axes, chart: Chart, series: Series) -> None:
     shift = (named.index(series.name) - (len(named) - 1) / 2) * width if chart.dodged else 0.0
     x, colour = [at + shift for at in _places(chart, series)], look.of(series.slot).colour
     hollow = [mark.hollow for mark in series.marks]
-    axes.bar(x, _values(series), width=0.92 * width, color=[PAPER if each else colour for each in hollow], alpha=BAR,
-             edgecolor=colour, linewidth=[2 if each else 0 for each in hollow], zorder=2)  # fmt: skip
+    faces, rims = [PAPER if each else colour for each in hollow], [2 if each else 0 for each in hollow]
+    style: Any = {"color": faces, "alpha": BAR, "edgecolor": colour, "linewidth": rims, "zorder": 2}
+    _say(series, axes.bar(x, _values(series), width=0.92 * width, **style))
     _whiskers(axes, chart, series, x, 1.6)
+
+
+def _say(series: Series, drawn: Iterable[Artist]) -> None:
+    """Gives each mark its words, as an address: the one text of a mark that matplotlib writes into SVG."""
+    for mark, artist in zip(series.marks, drawn, strict=True):
+        artist.set_url(mark.says)
 
 
 def _spans(axes: Axes, chart: Chart, series: Series) -> None:
     """Lying bars, each from where it begins."""
     begins = [mark.begins or 0.0 for mark in series.marks]
     lengths = [end - begin for end, begin in zip(_values(series), begins, strict=True)]
-    axes.barh(_places(chart, series), lengths, 0.72, begins, color=look.of(series.slot).colour)
+    _say(series, axes.barh(_places(chart, series), lengths, 0.72, begins, color=look.of(series.slot).colour))
 
 
 def _steps(axes: Axes, chart: Chart, series: Series) -> None:
@@ -270,23 +281,25 @@ def _heat(axes: Axes, chart: Chart, series: Series) -> None:
     shades = look.shaded(chart.cells)
     for mark in series.marks:
         (colour, ink), x, y = shades[mark], _at(chart.x, mark.x), _at(chart.y, mark.y)
-        axes.add_patch(Rectangle((x - 0.49, y - 0.49), 0.98, 0.98, facecolor=colour, linewidth=0))
+        axes.add_patch(Rectangle((x - 0.49, y - 0.49), 0.98, 0.98, facecolor=colour, linewidth=0, url=mark.says))
         axes.text(x, y, mark.written, color=ink, ha="center", va="center")
 
 
 def _points(axes: Axes, chart: Chart, series: Series, x: Sequence[float]) -> None:
     seen = look.of(series.slot)
     for hollow in (False, True):
-        chosen = [(at, float(mark.y)) for at, mark in zip(x, series.marks, strict=True) if mark.hollow is hollow]
+        chosen = [(at, mark) for at, mark in zip(x, series.marks, strict=True) if mark.hollow is hollow]
         if chosen:
-            places = [pair[::-1] if chart.turned else pair for pair in chosen]
-            across, up = zip(*places, strict=True)
+            across, up = [at for at, _ in chosen], [float(mark.y) for _, mark in chosen]
+            if chart.turned:
+                across, up = up, across
             style: Any = (
                 {"facecolors": PAPER, "edgecolors": seen.colour, "linewidths": 1.5}
                 if hollow
                 else {"facecolors": seen.colour, "edgecolors": PAPER, "linewidths": 0.6}
             )
-            axes.scatter(across, up, s=_size(series), marker=seen.marker, zorder=4, **style)
+            axes.scatter(across, up, s=_size(series), marker=seen.marker, zorder=4,
+                         urls=[mark.says for _, mark in chosen], **style)  # fmt: skip
 
 
 def _size(series: Series) -> float:
@@ -399,6 +412,8 @@ def _svg(alternative: str, draw: Draw, paper: str) -> str:
         file = io.StringIO()
         draw().savefig(file, format="svg", facecolor=paper, metadata={"Date": None, "Creator": None})
     drawn = re.sub(r"<(metadata|style)\b.*?</\1>", "", file.getvalue(), flags=re.DOTALL)
+    drawn = re.sub(r'<a xlink:href="([^"]*)" target="_blank">', r'<g role="graphics-symbol" aria-label="\1">', drawn)
+    drawn = drawn.replace("</a>", "</g>")
     label = html.escape(text.clean(alternative)).replace("\\", r"\\")
     lines = 'stroke-linejoin="round" stroke-linecap="butt"'
-    return re.sub(r"<svg ([^>]*)>", rf'<svg role="img" aria-label="{label}" {lines} \1>', drawn, count=1)
+    return re.sub(r"<svg ([^>]*)>", rf'<svg role="graphics-document" aria-label="{label}" {lines} \1>', drawn, count=1)
