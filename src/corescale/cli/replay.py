@@ -47,7 +47,7 @@ def replay(given: Path, request: StudyRequest) -> None:
 
 
 def _limited(experiment: Experiment, runs: int | None) -> Experiment:
-    """Exactly that many blocks, where a number was given."""
+    """Exactly that many blocks, if a number was given."""
     if runs is None:
         return experiment
     stop = Stop(rule="replicates", min_blocks=runs, max_blocks=runs, confidence=experiment.stop.confidence)

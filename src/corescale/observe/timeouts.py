@@ -9,10 +9,10 @@ from corescale.declare.stop import Stop
 from corescale.records import Record
 
 OVERRUN = 1.1
-"""budgets after which what still runs is ended: what merely took a little longer than its last launch is let go on"""
+"""multiple of the budget after which a launch is ended: one that takes a little longer than its last may finish"""
 
 LEAST = 0.05
-"""seconds that anything has"""
+"""seconds that a launch or command has at least"""
 
 
 class Timeouts:
@@ -28,7 +28,7 @@ class Timeouts:
         self._end = self._clock() + OVERRUN * self.whole
 
     def recall(self, history: Sequence[Record]) -> None:
-        """An earlier try of the run took its launches."""
+        """Subtracts the launches of an earlier part of the run."""
         self._end -= sum(record.wall for record in history)
         self._fresh = not history
 

@@ -23,7 +23,7 @@ class basic_thread_resource final : public std::pmr::memory_resource {
   }
 };
 
-/// One that lives as long as the process: usable by objects with static lifetime.
+/// A resource that lives as long as the process, so objects with static lifetime may use it.
 template <class Alloc = thread_alloc>
 std::pmr::memory_resource* thread_resource() noexcept {
   static std::pmr::memory_resource* const only = [] {

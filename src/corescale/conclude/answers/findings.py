@@ -54,13 +54,13 @@ class Answer:
     extremes: tuple[tuple[str, float], ...] = ()
     """the levels with the smallest and the largest ratio, each with its estimate; () if there is one level"""
     against: tuple[str, Interval] | None = None
-    """the level farthest from the claim of those whose own interval is not within it, and that interval"""
+    """of the levels whose interval is not within the claim, the farthest from it, and its interval"""
     oversubscribed: tuple[int, ...] = ()
     """each p that was compared and is more than may run at once"""
     failed: tuple[str, ...] = ()
     """the levels that were left out, since launches failed there"""
     why: str = ""
-    """what is missing, where nothing could be compared"""
+    """what is missing, if nothing could be compared"""
     chosen: str = ""
     """the level that was the best most often, with its column, and in how many of the blocks"""
     reached: tuple[tuple[str, Interval], ...] = ()
@@ -201,7 +201,7 @@ def logarithms(rows: "pd.DataFrame", finding: Finding) -> "pd.Series":
 
 
 def _compared(rows: "pd.DataFrame", finding: Finding) -> "pd.Series":
-    """What the sides' means are of: logarithms, or y itself where their difference is asked."""
+    """The values that are averaged for each side: logarithms, or y itself if the claim is about a difference."""
     logs = logarithms(rows, finding)
     if not finding.difference:
         return logs

@@ -34,7 +34,7 @@ USUAL = (
 _OPENMP = ("libgomp.so", "libomp.so", "libiomp5.so", "OMP_WAIT_POLICY")
 _OF_OPENMP = ("bind", "OMP_WAIT_POLICY")
 _TUNABLES = b"glibc.malloc."
-"""What a statically linked program contains that reads the C library's settings."""
+"""A statically linked program that reads the C library's settings contains this."""
 
 
 def usual(argv: Sequence[str], unloadable: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -74,7 +74,7 @@ def _unknown(name: str) -> bool:
 
 
 def _settings(program: Path | None) -> set[str]:
-    """The settings that nothing reads where no allocator can be preloaded into the program."""
+    """The settings that nothing reads if no allocator can be preloaded into the program."""
     kept = (None, "system") if program is None or _reads_tunables(program) else (None,)
     return {name for name, setting in settings.SETTINGS.items() if setting.allocator not in kept}
 

@@ -60,7 +60,7 @@ class Parameter(Kind):
 
 
 class Allocator(Kind):
-    """Preloads it."""
+    """Preloads the allocator that is its level."""
 
     preloads: ClassVar = True
     decides: ClassVar = True

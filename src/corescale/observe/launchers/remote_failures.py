@@ -63,7 +63,7 @@ def ended(
 
 
 def reason(said: str) -> tuple[str, str]:
-    """What is wrong and what to do: of a cause that is known, else the first line that is in no box, else the box."""
+    """What is wrong and what to do: a known cause, else the first line outside of boxes, else the box's text."""
     for pattern, (what, remedy) in CAUSES.items():
         if found := re.search(pattern, said):
             return what.format(found[1].strip()), remedy

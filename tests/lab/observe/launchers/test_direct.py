@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 (more than 300 lines: one launcher, by real programs)
 """The launcher of one rank: what its programs see, and what is recorded of them."""
 
 import os
