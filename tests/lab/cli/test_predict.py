@@ -40,7 +40,11 @@ def test_a_track_record_without_forecasts_says_what_a_run_needs(tmp_path: Path) 
 
 
 def test_other_runs_and_empty_requests_are_refused(tmp_path: Path) -> None:
-    refused(corescale("predict", str(FIXTURES["tune"]), "--cores", "4", cwd=tmp_path), ExitCode.STORE, "no run of scan")
+    refused(
+        corescale("predict", str(FIXTURES["tune"]), "--cores", "4", cwd=tmp_path),
+        ExitCode.STORE,
+        "is not a run of scan",
+    )
     refused(
         corescale("predict", str(FIXTURES["scan"]), cwd=tmp_path), ExitCode.USAGE, "give --cores P or --track-record"
     )
