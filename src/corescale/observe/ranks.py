@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from corescale import native
+from corescale.endings import RULE
 from corescale.errors import CorescaleError
 from corescale.observe import spawn
 from corescale.observe.scratch import Scratch
@@ -136,7 +137,8 @@ def ended(
     if report.status == "failed" and late and not any(each.status in FAILURES for each in ranks.values()):
         report = replace(report, status="timeout", exit_code=None)
     if report.status == "timeout":
-        own = [line for line in report.tail.splitlines(keepends=True) if not (chatter and chatter.match(line))]
+        outside = "".join(RULE.split(report.tail)[::2])  # mpirun's own words are in boxes
+        own = [line for line in outside.splitlines(keepends=True) if not (chatter and chatter.match(line))]
         return replace(report, tail=_last_words(ranks, chatter) or "".join(own)), ranks
     failed = [(_reported(scratch, rank), rank) for rank, each in ranks.items() if each.status in FAILURES]
     if report.status == "failed" and not failed and undetected:

@@ -103,6 +103,12 @@ def test_a_rank_that_fails_and_a_host_that_is_not_there_are_one_line(file: Path,
 
 
 @needs_hosts
+def test_ranks_that_take_too_long_are_ended_and_what_mpirun_says_of_it_is_no_reason(file: Path) -> None:
+    with pytest.raises(ProgramError, match=r"did not end, and was killed after \d[.\d]* s; give it more time"):
+        corescale.scan(["sleep", "60"], on="ssh", hosts=file, nodes=[2], runs=1, timeout=0.5)
+
+
+@needs_hosts
 def test_a_host_that_does_not_answer_is_named(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It takes the connection, and says nothing. A person's own limit goes before ours."""
     monkeypatch.setenv("OMPI_MCA_plm_rsh_args", "-o ConnectTimeout=1")
