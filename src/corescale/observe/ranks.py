@@ -18,7 +18,7 @@ from corescale import native
 from corescale.endings import RULE
 from corescale.errors import CorescaleError
 from corescale.observe import spawn
-from corescale.observe.scratch import Scratch
+from corescale.observe.scratch import Scratch, content
 from corescale.observe.sources import Found
 from corescale.observe.spawn import SpawnReport, SpawnRequest
 from corescale.observe.spawn.report import CpuKind, TreeMemoryKind
@@ -40,7 +40,7 @@ case $rank in
 esac
 {spawn} --report "$report" --inherit $$ --beside $PPID $bound {options}
 test $? -lt 128 || echo {killed} >"$report"
-test "$(head -c {length} "$report")" = {ok}
+test -f "$report" && test "$(head -c {length} "$report")" = {ok}
 """
 _OK = '{"status":"ok"'
 _KILLED = "killed"
@@ -229,7 +229,8 @@ def left(scratch: Scratch) -> Left:
 
 def _reports(scratch: Scratch) -> tuple[dict[int, SpawnReport], list[int]]:
     """The reports by rank, and the ranks whose spawner alone was killed."""
-    texts = {int(path.suffix[1:]): path.read_bytes() for path in scratch.of("ranks").glob("rank.*")}
+    paths = {int(path.suffix[1:]): path for path in scratch.of("ranks").glob("rank.*")}
+    texts = {rank: content(path) for rank, path in paths.items() if path.is_file()}
     found: dict[int, SpawnReport] = {}
     for rank, text in sorted(texts.items()):
         with contextlib.suppress(CorescaleError):  # one that was killed with all others left no whole report

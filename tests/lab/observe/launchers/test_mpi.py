@@ -375,3 +375,10 @@ def test_a_rank_whose_program_stops_its_parent_ends_all_the_same(experiment: Mak
     chosen = experiment("sh", "-c", script, levels={"ranks": (2,)}, timeout=float(PATIENCE))
     for record in measured(chosen, two_cores):
         assert (record.status, record.bounds["wall"]) == ("ok", "upper")
+
+
+@needs_mpi
+def test_a_pipe_in_the_place_of_a_ranks_report_is_none(experiment: Make, two_cores: Machine) -> None:
+    script = 'cd "${CORESCALE_RESULT%/result*}/ranks" && rm rank.1 && mkfifo rank.1; exit 0'
+    record = failing(experiment("sh", "-c", script, levels={"ranks": (2,)}, timeout=float(PATIENCE)), two_cores)
+    assert (record.status, record.bounds["peak_memory"]) == ("failed", "lower")
