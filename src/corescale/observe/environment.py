@@ -23,7 +23,9 @@ from corescale.machine import Machine
 
 _RELEVANT = re.compile(
     r"^(OMP|OMPI_MCA|PRTE_MCA|UCX|KMP|GOMP|LIBOMP|LD|MALLOC|GLIBC|MIMALLOC|JE_MALLOC|TCMALLOC|TBB|MKL|OPENBLAS|BLIS|JAVA|JDK|PYTHON|RAYON|GO|LC)_"
-    r"|^(PYTHONMALLOC|GODEBUG|GOGC|MALLOC_CONF|LANG|LANGUAGE|" + "|".join(THREAD_VARIABLES) + ")$"
+    r"|^(CORESCALE_MALLOC|MALLOC_CONF|SCUDO_OPTIONS|PYTHONMALLOC|GODEBUG|GOGC|LANG|LANGUAGE|"
+    + "|".join(THREAD_VARIABLES)
+    + ")$"
 )
 """Inherited variables that change how a program uses cores or memory."""
 
@@ -76,16 +78,15 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def identity(program: str) -> dict[str, Any]:
-    """Which file a program's name means, by its content, or its time where it may not be read; raises ProgramError."""
-    path = locate(program)
-    seen = path.stat()
+def identity(file: Path) -> dict[str, Any]:
+    """Which file it is, by its content, or its time where it may not be read."""
+    seen = file.stat()
     try:
-        with path.open("rb") as file:
-            told: dict[str, Any] = {"sha256": hashlib.file_digest(file, "sha256").hexdigest()}
+        with file.open("rb") as opened:
+            told: dict[str, Any] = {"sha256": hashlib.file_digest(opened, "sha256").hexdigest()}
     except PermissionError:  # it may be launched, and not read
         told = {"modified": seen.st_mtime_ns}
-    return {"path": str(path), "size": seen.st_size} | told
+    return {"path": str(file), "size": seen.st_size} | told
 
 
 def locate(program: str) -> Path:

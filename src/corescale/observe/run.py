@@ -107,7 +107,7 @@ def _programs(launcher: Launcher) -> object:
     """The programs as they are now; None if one is there no more."""
     try:
         return launcher.subject().get("programs")
-    except ProgramError:
+    except (ProgramError, OSError):
         return None
 
 

@@ -72,11 +72,11 @@ def test_of_a_rank(tmp_path: Path) -> None:
     same_but_for_the_environment(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["LC_ALL", "LANG"])
-def test_the_locale_is_one_of_the_circumstances_of_a_run(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "value"), [("LC_ALL", "C"), ("LANG", "C"), ("CORESCALE_MALLOC", "hardened")])
+def test_a_locale_or_an_allocators_variable_is_a_circumstance_of_a_run(name: str, value: str, tmp_path: Path) -> None:
     lab = (sys.executable, "-m", "corescale", "scan", "--threads", "1", "--runs", "1", "--out", "runs", "--", "true")
-    assert bare(tmp_path, "env", f"{name}=C", *lab).returncode == 0
+    assert bare(tmp_path, "env", f"{name}={value}", *lab).returncode == 0
     (file,) = tmp_path.glob("runs/*/1/environment.json")
     variables = json.loads(file.read_text())["variables"]
-    assert variables.get(name) == "C"
+    assert variables.get(name) == value
     assert "LC_CTYPE" not in variables

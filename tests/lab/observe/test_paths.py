@@ -36,8 +36,9 @@ def test_a_program_that_may_be_launched_and_not_read_is_told_by_its_time(monkeyp
     def refused(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
+    program = environment.locate("true")
     monkeypatch.setattr(Path, "open", refused)
-    told = environment.identity("true")
+    told = environment.identity(program)
     assert told.keys() == {"path", "size", "modified"}
 
 

@@ -135,13 +135,13 @@ def _matches(pattern: str, folders: tuple[Path, ...]) -> Iterator[Path]:
 
 
 def _folders() -> Iterator[Path]:
-    """The folders of ld.so, in its order, then those of clang's runtimes and of corescale; each once."""
+    """The folders of LD_LIBRARY_PATH, corescale's own, ld.so's others in its order, clang's runtimes; each once."""
     asked = [Path(text) for text in os.environ.get("LD_LIBRARY_PATH", "").split(":") if text]
     triplet = f"{platform.machine()}-linux-gnu"
     standard = [Path(f"{base}/{place}") for place in (triplet, "../lib64", "") for base in ("/usr/lib", "/lib")]
     local = [Path("/usr/local/lib") / triplet, Path("/usr/local/lib"), Path("/usr/local/lib64")]
     seen: set[Path] = set()
-    for folder in [*asked, *_ldconfig_folders(), *standard, *local, *_clang_folders(), *_own_folder()]:
+    for folder in [*asked, *_own_folder(), *_ldconfig_folders(), *standard, *local, *_clang_folders()]:
         real = folder.resolve()
         if real not in seen and real.is_dir():
             seen.add(real)

@@ -109,7 +109,9 @@ class Local(Launcher):
 
     def subject(self) -> Mapping[str, Any]:
         names = {program for words in self._commands() for program in environment.programs(words)}
-        known = {name: environment.identity(name) for name in sorted(names)}
+        files = {name: environment.locate(name) for name in names}  # an allocator is of a build, as a program is
+        files |= {str(library): library for each in self._every_launch() for library in each.preload}
+        known = {name: environment.identity(files[name]) for name in sorted(files)}
         found = {"programs": known, "sources": list(self._probes)}
         return found if len(self._seats) == 1 else {**found, "jobs": len(self._seats)}
 
@@ -162,13 +164,15 @@ class Local(Launcher):
 
     def _commands(self) -> Iterator[tuple[str, ...]]:
         """Every distinct argv, and what it goes through."""
-        phases: tuple[Phase, ...] = ("rehearse", "measure") if self._experiment.tuning.rehearsal else ("measure",)
-        everyone = grid.configurations(self._experiment)
-        launches = (self._launch_of(configuration, phase) for phase in phases for configuration in everyone)
-        for prefix, argv in dict.fromkeys((each.prefix, _words(each)) for each in launches):
+        for prefix, argv in dict.fromkeys((each.prefix, _words(each)) for each in self._every_launch()):
             if prefix:
                 yield prefix
             yield argv
+
+    def _every_launch(self) -> Iterator[Launch]:
+        phases: tuple[Phase, ...] = ("rehearse", "measure") if self._experiment.tuning.rehearsal else ("measure",)
+        everyone = grid.configurations(self._experiment)
+        return (self._launch_of(configuration, phase) for phase in phases for configuration in everyone)
 
     def _launch_of(self, configuration: Configuration, phase: Phase = "measure") -> Launch:
         """Built once: rehearsals alone differ from the other phases."""

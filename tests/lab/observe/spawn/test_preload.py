@@ -87,6 +87,17 @@ def test_the_library_is_proved_inside_every_timed_launch(
     assert {r.sources for r in records} == {("witness",)}, "all levels bear the same witness"
 
 
+def test_records_of_two_builds_of_an_allocator_are_not_mixed(
+    experiment: Make, two_cores: Machine, own_allocator: str
+) -> None:
+    e = allocating(experiment, "true", levels=("system", own_allocator))
+    before = Direct(e, two_cores).subject()["programs"]
+    with Path(own_allocator).open("ab") as file:
+        file.write(b"another build")
+    after = Direct(e, two_cores).subject()["programs"]
+    assert {name for name in after if after[name] != before[name]} == {own_allocator}
+
+
 @pytest.mark.parametrize(
     ("inherited", "library", "expected"),
     [
