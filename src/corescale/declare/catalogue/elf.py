@@ -38,6 +38,18 @@ def static(path: Path) -> bool:
         return False
 
 
+def needs(path: Path, library: str) -> bool:
+    """Whether it is linked with a shared library whose name begins so."""
+    try:
+        with path.open("rb") as file:
+            found = ELFFile(file)
+            parts = (part for part in found.iter_segments("PT_DYNAMIC") if isinstance(part, DynamicSegment))
+            tags = (tag for part in parts for tag in part.iter_tags("DT_NEEDED"))
+            return any(str(getattr(tag, "needed", "")).startswith(library) for tag in tags)
+    except (OSError, ELFError, ValueError):
+        return False
+
+
 def contains(path: Path, word: bytes) -> bool:
     """Whether the file has these bytes, as the name of a library that it needs."""
     try:

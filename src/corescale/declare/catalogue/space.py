@@ -102,4 +102,6 @@ def no_preload(argv: Sequence[str]) -> str:
         return f"{name} is set-user-id, for which the loader ignores preloads"
     if program is not None and os.access(program, os.R_OK) and elf.static(program):
         return f"{name} is linked statically"
+    if program is not None and elf.needs(program, "libasan.so"):
+        return f"{name} is built with AddressSanitizer, whose library must be the first"
     return ""
