@@ -54,7 +54,9 @@ def against(request: CompareRequest, words: list[str], machine: Machine) -> None
         raise UsageError("was measured on another machine", where=f"--against {request.against}", remedy=remedy)
     run = loadable(declare, asked, machine)
     old = shlex.join(there.experiment.command(before).argv)
-    both = command_line.compare(replace(request, name=[run_name(there), *request.name]), [old, *words], machine)
+    both = command_line.compare(
+        replace(request, runs=runs, name=[run_name(there), *request.name]), [old, *words], machine
+    )
     reference, other = configurations(both)
     records = [replace(record, configuration=reference) for record in then]
     records += [replace(record, configuration=other) for record in run.records if record.phase == "measure"]

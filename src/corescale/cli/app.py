@@ -38,10 +38,8 @@ class Verb(typer.core.TyperCommand):
         made = typer.main.get_command(alone)
         for command in (made, *getattr(made, "commands", {}).values()):
             command.make_parser = partial(_strict, command.make_parser)
-            command.get_help_option = partial(_without_value, command.get_help_option)
+            command.get_params = partial(_without_types, command.get_params)
             for option in command.params:
-                if getattr(option, "is_flag", False):
-                    option.metavar = ""
                 if option.param_type_name == "option" and option.default in ("", []):
                     option.callback = _given
         return made
@@ -51,11 +49,15 @@ class Verb(typer.core.TyperCommand):
         return self.loaded.make_context(*words, **extra)
 
 
-def _without_value(get_help_option: Any, context: Any) -> Any:
-    """The option --help, which a recent typer would show with <bool>, as if it took a value."""
-    option = get_help_option(context)
-    option.metavar = ""
-    return option
+def _without_types(get_params: Any, context: Any) -> Any:
+    """The parameters, of which a recent typer would show flags with <bool>, as if they took a value."""
+    every = get_params(context)
+    for each in every:
+        if getattr(each, "is_flag", False):
+            each.metavar = ""
+        elif each.param_type_name == "argument":
+            each.display_type_rich = lambda ctx: ""
+    return every
 
 
 def _strict(make_parser: Any, context: Any) -> Any:
@@ -94,6 +96,10 @@ class Verbs(typer.core.TyperGroup):
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
         self.commands = {name: Verb(name, help=said) for name, said in VERBS.items()} | dict(self.commands)
+
+    def get_params(self, ctx: Any) -> Any:
+        """Those of corescale itself."""
+        return _without_types(super().get_params, ctx)
 
 
 app = typer.Typer(

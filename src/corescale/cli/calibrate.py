@@ -16,7 +16,7 @@ from corescale.cli.measure import measure
 from corescale.cli.output import console, outputs, printed
 from corescale.declare import studies, study_file
 from corescale.declare.request import StudyRequest
-from corescale.errors import UsageError
+from corescale.errors import ExitCode, UsageError
 from corescale.machine import Machine
 from corescale.observe import constants
 from corescale.show import calibration as show
@@ -68,6 +68,8 @@ def _write(machine: Machine, file: Path, *, quiet: bool) -> None:
             f"doubtful: {found.warning} meanwhile, and loops would believe it; calibrate again on a quiet machine"
         )
     typer.echo(f"wrote {file}; loops of this library read it after: export {VARIABLE}={file}")
+    if found.warning:
+        raise typer.Exit(ExitCode.INCONCLUSIVE)
 
 
 def _train(machine: Machine, request: StudyRequest, levels: Sequence[str]) -> None:

@@ -75,8 +75,7 @@ def finish(result: Result, request: RunRequest, late: CorescaleError | None = No
     if request.report:
         from corescale.show import html  # noqa: PLC0415  the charts' library takes half a second to load
 
-        written(request.report, html.report(result))
-        typer.echo(f"report: {request.report}", err=True)
+        write_page(request.report, html.report(result))
     if late is not None:
         sys.stdout.flush()
         raise late
@@ -94,6 +93,13 @@ def shown_and_exported(result: Result, request: ExportRequest, *, as_json: bool,
 def exports(request: ExportRequest) -> dict[str, str]:
     """The file of each format that was asked for."""
     return {name: target for name in exchange.EXPORTERS if (target := getattr(request, f"export_{name}"))}
+
+
+def write_page(file: str, content: str) -> None:
+    """Write a report, and say where it is."""
+    written(file, content)
+    if file not in STDOUT:
+        typer.echo(f"report: {file}", err=True)
 
 
 def written(target: str, content: str | bytes) -> None:
@@ -190,7 +196,8 @@ def _gated(found: Sequence[Comparison]) -> ExitCode:
         return ExitCode.PROGRAM
     if "failed" in gates:
         return ExitCode.REGRESSION
-    unsure = any(one.never or math.isnan(one.ratio.estimate) or one.decision == "too few blocks" for one in found)
+    open_ = ("too few blocks", "failed")
+    unsure = any(one.never or math.isnan(one.ratio.estimate) or one.decision in open_ for one in found)
     return ExitCode.INCONCLUSIVE if unsure or not found or "inconclusive" in gates else ExitCode.OK
 
 

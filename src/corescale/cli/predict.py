@@ -158,9 +158,8 @@ def by_layout(runs: Sequence[str], asked: PredictRequest) -> None:
         for layout, one in found if not asked.json else ():
             label = f"{one.label} " if one.label else ""
             seconds = text.join(text.quantity(run.experiment.response)(one.seconds))
-            reach = f", extrapolated {one.beyond:.3g} times beyond the {one.measured[1]:g} measured"
             typer.echo(
-                f"{label}{layout!s:>12}  {seconds}{reach if one.beyond > 1 else ''}{_origin(run)}"
+                f"{label}{layout!s:>12}  {seconds}{statements.reach(one)}{_origin(run)}"
                 + beside(str(layout), one.seconds.estimate, real)
             )
         for said in dict.fromkeys(f"model {one.model}: {one.reason}" for _, one in found if not asked.json):

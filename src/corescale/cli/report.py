@@ -15,7 +15,7 @@ from corescale.api.measuring import RUNS
 from corescale.api.results import loaded, machine_name, result, run_name
 from corescale.cli import usage_errors
 from corescale.cli.options import takes
-from corescale.cli.output import exports, must_be_writable, outputs, shown_and_exported, written
+from corescale.cli.output import exports, must_be_writable, outputs, shown_and_exported, write_page
 from corescale.conclude.answers.several_machines import Part, together
 from corescale.declare import paths, studies, study_file
 from corescale.declare.request import ExportRequest, option
@@ -86,7 +86,7 @@ def report(words: list[str], asked: ReportRequest) -> None:
         outputs(shown, Path(folder or declared), every_chart=bool(folder))
     with _unasked(output):
         _must_be_ours(Path(output or PAGE), [each.folder for each in found], html.GENERATOR)
-        written(output or PAGE, html.report(shown))
+        write_page(output or PAGE, html.report(shown))
     return shown_and_exported(shown, asked, as_json=asked.json, verbose=asked.verbose, model=asked.model)
 
 
@@ -100,7 +100,7 @@ def _explained(place: Path, asked: ReportRequest) -> None:
         of_explain.write(shown, Path(asked.outputs))
     with _unasked(asked.output):
         _must_be_ours(Path(asked.output or PAGE), [], html.GENERATOR)
-        written(asked.output or PAGE, html.explained(shown))
+        write_page(asked.output or PAGE, html.explained(shown))
     typer.echo(json.dumps(shown, indent=2) if asked.json else "\n".join(explain.lines(shown)))
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from corescale.conclude.answers.overheads import configurations
 from corescale.conclude.forecast import Prediction, Scored, typical
 from corescale.conclude.frame import frame
+from corescale.conclude.models.fit import beyond
 from corescale.conclude.models.overhead_factors import OverheadChoice, choose
 from corescale.conclude.stats import Interval, median_interval
 from corescale.declare import arithmetic
@@ -93,7 +94,8 @@ def of_layouts(
         for layout in layouts:
             t, m, n = layout.threads_per_rank, layout.ranks_per_node, layout.nodes
             point = {"p": layout.p, "threads": t, "ranks": m, "nodes": n}
-            found = _forecasts(group, experiment, asked.declared, choice, point)
+            measured = str(layout) in set(group["layout"])
+            found = _forecasts(group, experiment, asked.declared, choice, point, measured=measured)
             made += [(layout, one) for one in found]
     return tuple(made)
 
@@ -180,7 +182,8 @@ def _patterns(rows: "pd.DataFrame", experiment: Experiment) -> Iterator[tuple[st
 
 def _fitted(rows: "pd.DataFrame", experiment: Experiment, asked: Asked, p: int, maker: str) -> Iterator[Prediction]:
     choice = _chosen(rows, experiment, asked)
-    for one in _forecasts(rows, experiment, asked.declared, choice, {"p": p}):
+    measured = bool(rows["p"].min() <= p <= rows["p"].max())
+    for one in _forecasts(rows, experiment, asked.declared, choice, {"p": p}, measured=measured):
         yield replace(one, label=_label(maker, one.label))
 
 
@@ -217,8 +220,15 @@ def _must_follow(declared: Overheads, experiment: Experiment, also: Sequence[str
 
 
 def _forecasts(
-    rows: "pd.DataFrame", experiment: Experiment, declared: Overheads, choice: OverheadChoice, point: Mapping[str, int]
+    rows: "pd.DataFrame",
+    experiment: Experiment,
+    declared: Overheads,
+    choice: OverheadChoice,
+    point: Mapping[str, int],
+    *,
+    measured: bool,
 ) -> Sequence[Prediction]:
+    """The time at a point, with every combination of what does not make p; `measured`: it was, or lies between."""
     best = choice.best
     assert best is not None, "refused above"
     made, p = [], point["p"]
@@ -228,6 +238,7 @@ def _forecasts(
         values = {formula.text: float(formula.value(known, WHERE)) for formula in declared.formulas().values()}
         p_ref, base = float(reference["p"].iloc[0]), median_interval(reference["time"], best.confidence)
         seconds = _scattered(best.time(values, p, p_ref, base.estimate), base)
+        seconds = seconds if measured else beyond(seconds, rows["p"].nunique())
         reach = (float(rows["p"].min()), float(rows["p"].max()))
         made.append(Prediction(label, p, seconds, f"f = {best.model}", choice.statement, best.warning, reach))
     return made

@@ -189,9 +189,12 @@ def decision(records: Sequence[Record], experiment: Experiment, *, finished: boo
 
 
 def still_running(records: Sequence[Record], experiment: Experiment) -> tuple[Configuration, ...]:
-    """The configurations worth another launch: the baseline, and what did not fail too often."""
+    """The configurations worth another launch: the baseline, and what did not fail too often.
+
+    If launches may fail (-i), no number of failures is too many.
+    """
     bad = [record for record in records if not record.ok]
-    failures = Counter(record.configuration for record in bad)
+    failures = Counter(record.configuration for record in bad if not experiment.ignore_failure)
     out = {c for c, n in failures.items() if n >= GIVE_UP_AFTER} | {
         r.configuration for r in bad if r.status == "timeout"
     }

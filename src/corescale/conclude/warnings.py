@@ -169,10 +169,10 @@ def _nodes(records: Sequence[Record], experiment: Experiment) -> Iterator[str]:
 
 def _carried(found: noise.CarryOver | None, configurations: Sequence[Configuration]) -> Iterator[str]:
     if found is not None:
-        more = f"{100 * abs(found.effect):.2g}% {'longer' if found.effect > 0 else 'shorter'}"
+        more = f"{100 * abs(found.effect):.3g}% {'longer' if found.effect > 0 else 'shorter'}"
         yield (
             f"carry-over: a launch right behind {configurations[found.behind].label} takes {more};"
-            f" up to {100 * abs(found.effect) * found.spoils:.2g}% is in a ratio; --prepare 'sleep 1' may part them"
+            f" up to {100 * abs(found.effect) * found.spoils:.3g}% is in a ratio; --prepare 'sleep 1' may part them"
         )
 
 

@@ -258,9 +258,7 @@ class _Loop:
     def must_be_later(self, record: Record) -> None:
         """The baseline, or the reference, is what everything is compared with: nothing can come if it never works."""
         if not any(earlier.ok and earlier.configuration == self.baseline for earlier in self.store.records):
-            remedy = _remedy(record, "make it work, or pass -i: a launch that fails then counts") + self._launched(
-                record
-            )
+            remedy = _remedy(record, "make it work, or pass -i: launches may fail then") + self._launched(record)
             raise self._lost(record)(f"{self.called(record)} {ending(record)}", remedy=remedy)
 
     def called(self, record: Record) -> str:

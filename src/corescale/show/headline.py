@@ -11,7 +11,6 @@ from corescale.conclude.answers.study import Study
 from corescale.conclude.answers.timing import Slow
 from corescale.conclude.answers.verdict import Comparison, Gated
 from corescale.conclude.conclusion import Conclusion
-from corescale.conclude.stats import fewest_blocks
 from corescale.endings import ending
 from corescale.records import Configuration
 from corescale.show import text
@@ -74,7 +73,7 @@ def scan(found: Scan, confidence: float) -> str:
     """The largest speedup; before it a warning if cores were not used, after it what failed at times."""
     if (one := alone(found)) is not None:
         (row,) = found.rows
-        name = "the program" if row.beyond else at(found, row) + " (oversubscribed)" * row.oversubscribed
+        name = "the program" if row.beyond else at(found, row)
         said = timed(name, one, found.response, row.failures)
         return "; ".join(filter(None, (misused(found), said)))
     return _scaled(found, confidence) + _flaky(found)
@@ -122,7 +121,7 @@ def _apart(found: Scan, rows: Sequence[Row], confidence: float) -> str:
     write = text.quantity(found.response)
     least, most = (pick(rows, key=lambda row: row.time.estimate) for pick in (min, max))
     ends = " to ".join(f"{text.join(write(row.time))} at {at(found, row)}" for row in (least, most))
-    return f"looks like {ends}, but {text.no_interval(confidence)}" if found.unsure else f"from {ends}"
+    return f"looks like {ends}, but there is {text.no_interval(confidence)}" if found.unsure else f"from {ends}"
 
 
 def failed(found: Scan) -> str:
@@ -133,7 +132,7 @@ def failed(found: Scan) -> str:
     row = max(never, key=lambda row: row.p)
     others, write = [other for other in found.rows if other.time.estimate > 0], text.quantity(found.response)
     launches = "the only launch" if row.launches == 1 else f"all {row.launches} launches"
-    more = f", as at {len(never) - 1} more levels" if len(never) > 1 else ""
+    more = f", as at {text.count(len(never) - 1, 'more level')}" if len(never) > 1 else ""
     rest = f"; {at(found, others[0])} took {text.join(write(others[0].time))}" if len(others) == 1 else ""
     return f"{at(found, row)}: {launches} failed{more}{rest}"
 
@@ -143,7 +142,7 @@ def weak(found: Scan, confidence: float) -> str:
     worst = found.worst
     assert worst is not None, "a level ran"
     share = text.join(text.share(worst.efficiency))
-    looks, unsure = ("looks like ", f", but {text.no_interval(confidence)}") if found.unsure else ("", "")
+    looks, unsure = ("looks like ", f", but there is {text.no_interval(confidence)}") if found.unsure else ("", "")
     return f"weak scaling: efficiency {looks}{share} at {at(found, worst)}{unsure}"
 
 
@@ -169,10 +168,10 @@ def misused(found: Scan) -> str:
 
 
 def at(found: Scan, row: Row) -> str:
-    """`4 threads` and what else the row's curve holds constant."""
+    """`4 threads`, what else the row's curve holds constant, and that they are oversubscribed."""
     curve = next(curve for curve in found.curves if row in curve.rows)
     others = [f"{name}={level}" for name, level in curve.levels]
-    return text.clean(" ".join([counted(row.configuration), *others]))
+    return text.clean(" ".join([counted(row.configuration), *others, *["(oversubscribed)"] * row.oversubscribed]))
 
 
 def recommendation(found: Recommendation) -> str:
@@ -330,9 +329,13 @@ def comparison(found: Comparison, confidence: float, response: str = "wall") -> 
     said = _comparison(found, confidence, response)
     if found.decision == "failed" or found.never or not any(found.failures):
         return said
+    return f"{said} ({_failures(found)})"
+
+
+def _failures(found: Comparison) -> str:
+    """`2 launches of new failed`, of each that has some."""
     pairs = zip((found.reference, found.other), found.failures, strict=True)
-    failed = (f"{text.count(n, 'launch', 'launches')} of {label(of)} failed" for of, n in pairs if n)
-    return f"{said} ({', '.join(failed)})"
+    return ", ".join(f"{text.count(n, 'launch', 'launches')} of {label(of)} failed" for of, n in pairs if n)
 
 
 def _comparison(found: Comparison, confidence: float, response: str) -> str:
@@ -343,9 +346,9 @@ def _comparison(found: Comparison, confidence: float, response: str) -> str:
         did = "succeed" if response == "wall" else f"give {text.clean(response)} above 0"
         return f"no verdict on {b} against {a}: in no block did both {did}"
     if found.decision == "failed":
-        return f"no verdict on {b} against {a}: {found.failures[0]} and {found.failures[1]} launches failed"
+        return f"no verdict on {b} against {a}: {_failures(found)}"
     gain = found.ratio.map(lambda r: 1 / r)
-    return text.than(b, a, gain, confidence, response, fewest_blocks(found.confidence)) + _mean(found)
+    return text.than(b, a, gain, confidence, response) + _mean(found)
 
 
 def _mean(found: Comparison) -> str:
@@ -367,9 +370,7 @@ def _averaged(what: str, faster: float, slow: Sequence[tuple[str, Slow]]) -> str
 def gate(found: Comparison, one: Gated) -> str:
     """`new: time 1.02x [1.01, 1.03], at most 1.05x allowed`; which launches failed, if that decides it."""
     if one.verdict == "crashed":
-        pairs = zip((found.reference, found.other), found.failures, strict=True)
-        said = ((label(of), text.count(failures, "launch", "launches")) for of, failures in pairs if failures)
-        return "; ".join(f"{launches} of {of} failed" for of, launches in said)
+        return _failures(found)
     of = {"time": "time", "mean": "mean time", "cpu": "CPU time", "memory": "peak memory"}[one.of]
     if math.isnan(one.ratio.estimate):
         return f"{label(found.other)}: {of} is known in no pair of launches: it is a lower bound there"
@@ -402,7 +403,7 @@ def too_few(result: Result) -> str:
     """That there were too few blocks for intervals, or on which bounds a race relies. Empty if there were enough."""
     if not 0 < result.blocks < result.fewest_blocks:
         return ""
-    why = text.no_interval(result.confidence, result.fewest_blocks)
+    why = f"{text.no_interval(result.confidence)} below {result.fewest_blocks} blocks"
     if isinstance(result.conclusion, Recommendation):
         why = "a race of so few blocks claims by t bounds"
     return f"{why}: numbers without brackets are estimates only"

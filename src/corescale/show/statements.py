@@ -243,12 +243,16 @@ def forecast(one: Prediction | Scored, response: str = "wall") -> str:
         made = f"{text.count(one.p, 'core')} from up to {one.largest:g}, {one.made}"
         more = " (oversubscribed: not counted)" if one.oversubscribed else ""
         return f"{label}{made}: {told}; measured {text.value(one.measured, response)}: {verdict}{more}"
-    few = "" if one.seconds.low is not None or one.beyond <= 1 else ", too few levels or blocks for an interval"
-    reach = "" if one.beyond <= 1 else f", extrapolated {one.beyond:.3g} times beyond the {one.measured[1]:g} measured"
     warning = f"; warning: {one.warning}" if one.warning else ""
     there = "" if one.there is None else f"; measured {text.join(write(one.there))}"
-    said = f"{label}{text.count(one.p, 'core')}: {text.join(write(one.seconds))}{there}{reach}{few}"
+    said = f"{label}{text.count(one.p, 'core')}: {text.join(write(one.seconds))}{there}{reach(one)}"
     return f"{said} (model {one.model}: {one.reason}{warning})"
+
+
+def reach(one: Prediction) -> str:
+    """How far beyond what was measured a forecast lies, and why it has no interval."""
+    far = "" if one.beyond <= 1 else f", extrapolated {one.beyond:.3g} times beyond the {one.measured[1]:g} measured"
+    return far + ("" if one.seconds.low is not None else ", too few levels or blocks for an interval")
 
 
 def coverage(scored: Sequence[Scored]) -> str:

@@ -21,7 +21,8 @@ def suggestion(result: Result) -> str:
         runs = [shlex.quote(str(run)) for run in result.runs.values()]
         return text.clean(f"corescale study publish {runs[0]} FOLDER") if len(runs) == 1 else ""
     if isinstance(found, Scan):
-        return "" if found.weak else _after_scan(result)
+        worked = any(row.failures < row.launches for row in found.rows)
+        return "" if found.weak or not worked else _after_scan(result)
     seen = [one.decision for one in found if one.alone is None and math.isfinite(one.ratio.estimate)]
     narrow = {"no difference shown", "too few blocks"}.intersection(seen)
     return "more blocks (--runs) narrow the interval" if narrow else ""
@@ -43,7 +44,9 @@ def _after_tune(result: Result, found: Recommendation) -> str:
         return "name what to vary, such as -f NAME=a,b; where nothing is named, threads and allocators are tried"
     if not found.compared:
         return "the same command with a larger --budget goes on"
-    if found.winner != found.baseline and found.keep_baseline:
+    if not found.answered:
+        return ""
+    if not found.decided or (found.winner != found.baseline and found.keep_baseline):
         most = result.experiment.stop.confirm_pairs
         more = "--confirm" if most is not None and result.confirmations >= most else "--budget"
         return f"the same command with a larger {more} goes on, and narrows the interval"

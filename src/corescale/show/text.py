@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Callable
 
-from corescale.conclude.stats import Interval, decide, fewest_blocks
+from corescale.conclude.stats import Interval, decide
 
 Shown = tuple[str, str]
 """A number and its interval, `("1.31x", "[1.27, 1.36]")`; the second is empty if there is no interval."""
@@ -142,14 +142,14 @@ def join(shown: Shown) -> str:
     return " ".join(part for part in shown if part)
 
 
-def no_interval(confidence: float, blocks: int = 0) -> str:
-    """What to say where an interval is missing; `blocks` where several intervals together need more."""
-    return f"no {percent(confidence)} interval below {blocks or fewest_blocks(confidence)} blocks"
+def no_interval(confidence: float) -> str:
+    """What to say where an interval is missing, be it for few blocks or for launches that failed."""
+    return f"no {percent(confidence)} interval"
 
 
-def than(this: str, other: str, gain: Interval, confidence: float, response: str = "wall", blocks: int = 0) -> str:
+def than(this: str, other: str, gain: Interval, confidence: float, response: str = "wall") -> str:
     """The sentence for every ratio T(other) / T(this). It claims only what the interval shows; without an interval the
-    command only looks faster or slower. `blocks`: see no_interval.
+    command only looks faster or slower.
     """
     several = _several(this)
     faster = gain.estimate >= 1
@@ -160,7 +160,7 @@ def than(this: str, other: str, gain: Interval, confidence: float, response: str
     decision = decide(slowdown)
     if decision == "too few blocks":
         looks = f"as fast as {other}" if equal else f"{value} {word} than {other}"
-        return f"{this} {'look' if several else 'looks'} {looks}, but {no_interval(confidence, blocks)}"
+        return f"{this} {'look' if several else 'looks'} {looks}, but there is {no_interval(confidence)}"
     if decision == "no difference shown":
         return f"{decision}: {takes(this, other, gain, confidence, response)}"
     said = f"less than {50 * 10.0 ** -len(decimals):g}%" if equal else value

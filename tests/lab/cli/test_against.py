@@ -32,6 +32,7 @@ def test_a_slower_build_fails_the_gate(tmp_path: Path, stored: Path) -> None:
     name = f"{stored.parent.name}/1"
     for text in (f"x slower than {name} [", "gate failed: ./app: time ", f"{name} was measured earlier: what the"):
         assert text in done.stdout
+    assert "budget" not in done.stdout, "it has the blocks that were asked for"
 
 
 def test_the_command_is_measured_again_though_nothing_changed(tmp_path: Path, stored: Path) -> None:

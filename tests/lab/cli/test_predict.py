@@ -63,6 +63,13 @@ def scanned(folder: Path, *options: str) -> Path:
     return made
 
 
+def on_eight_cores(run: Path) -> Path:
+    """The run, none of whose launches had more threads than cores."""
+    records = (run / "records.jsonl").read_text()
+    (run / "records.jsonl").write_text(re.sub(r'("oversubscribed": ?)true', r"\1false", records))
+    return run
+
+
 def test_a_sealed_forecast_comes_before_the_largest_p_and_is_scored(tmp_path: Path) -> None:
     run = scanned(tmp_path, "--seal", "-r", "8", "-t", "1,2,3,4,8")
     lines = [json.loads(line) for line in (run / "records.jsonl").read_text().splitlines()]
@@ -79,15 +86,16 @@ def test_a_sealed_forecast_comes_before_the_largest_p_and_is_scored(tmp_path: Pa
 
 def test_layouts_share_a_model_and_come_with_the_fastest_first(tmp_path: Path) -> None:
     """Amdahl's law is f = serial (p - 1), whatever makes p: 2 (0.1 + 0.9 / p) seconds."""
-    run = scanned(tmp_path, "-r", "8", "-f", "layout=1x1x1,2x1x1,1x2x1")
+    run = scanned(tmp_path, "--oversubscribe", "-r", "8", "-f", "layout=1x1x1,2x1x1,1x2x1,1x3x1,4x1x1")
+    on_eight_cores(run)
     done = corescale("predict", str(run), "--layouts", "2x1x1,2x2x1", "--overhead", "p - 1", "--json", cwd=tmp_path)
     assert done.returncode == ExitCode.OK, done.stderr
     found = {one["layout"]: one["seconds"] for one in json.loads(done.stdout)}
     assert list(found) == ["2x2x1", "2x1x1"]
     for name, truth in {"2x1x1": 1.1, "2x2x1": 0.65}.items():
         assert found[name]["low"] < truth < found[name]["high"] < 1.3 * found[name]["low"]
-    said = corescale("predict", str(run), "--layouts", "2x2x1", cwd=tmp_path).stdout
-    assert "2x2x1" in said and "extrapolated 2 times beyond the 2 measured" in said and "model f = " in said
+    said = corescale("predict", str(run), "--layouts", "4x2x1", cwd=tmp_path).stdout
+    assert "4x2x1" in said and "extrapolated 2 times beyond the 4 measured" in said and "model f = " in said
     refused(corescale("predict", str(run), "--layouts", "4x4", cwd=tmp_path), ExitCode.USAGE, "write TxMxN")
 
 
@@ -135,6 +143,16 @@ def test_what_cannot_be_graded_is_refused_before_anything_is_launched(tmp_path: 
     assert len([*tmp_path.glob("corescale-runs/*/[0-9]")]) == 1
 
 
+@pytest.mark.parametrize("asked", ["--layouts=1x2x1", "--layouts=4x1x1", "--cores=4"])
+def test_a_sum_from_two_levels_has_no_interval_for_what_was_not_measured(tmp_path: Path, asked: str) -> None:
+    run = scanned(tmp_path, "-r", "8", "-t", "1,2")
+    done = corescale("predict", str(run), asked, "--overhead", "p - 1", "--json", cwd=tmp_path)
+    (found,) = json.loads(done.stdout)
+    assert found["seconds"]["low"] is None and done.returncode == ExitCode.INCONCLUSIVE
+    said = corescale("predict", str(run), asked, "--overhead", "p - 1", cwd=tmp_path)
+    assert "too few levels" in said.stdout
+
+
 def test_a_seal_that_was_touched_is_refused(tmp_path: Path) -> None:
     run = scanned(tmp_path, "--seal", "-r", "6", "-t", "1,2,4")
     sealed = json.loads((run / "sealed.json").read_text())
@@ -160,7 +178,7 @@ def test_a_real_program_is_sealed_before_its_largest_p(tmp_path: Path) -> None:
 
 
 def test_models_that_are_asked_for(tmp_path: Path) -> None:
-    run = str(scanned(tmp_path, "-r", "6", "-t", "1,2,4,8"))
+    run = str(on_eight_cores(scanned(tmp_path, "-r", "6", "-t", "1,2,4,8")))
     amdahl = corescale("predict", run, "--cores", "8", "--model", "amdahl", cwd=tmp_path)
     assert "(model amdahl: as asked for" in amdahl.stdout, amdahl.stderr
     over = corescale("predict", run, "--cores", "8", "--overhead", "p", "--overhead", "p + p * p", cwd=tmp_path)
@@ -171,10 +189,7 @@ def test_models_that_are_asked_for(tmp_path: Path) -> None:
 
 
 def test_forecasts_of_a_sum_are_scored_too(tmp_path: Path) -> None:
-    run = scanned(tmp_path, "-r", "6", "-t", "1,2,4,8")
-    records = (run / "records.jsonl").read_text()
-    whole = re.sub(r'("oversubscribed": ?)true', r"\1false", records)  # as on eight cores
-    (run / "records.jsonl").write_text(whole)
+    run = on_eight_cores(scanned(tmp_path, "-r", "6", "-t", "1,2,3,4,8"))
     done = corescale("predict", str(run), "--track-record", "--overhead", "p", cwd=tmp_path)
     assert done.returncode == ExitCode.OK, done.stderr
     first, last = done.stdout.splitlines()

@@ -155,7 +155,8 @@ def recommend(records: Sequence[Record], experiment: Experiment, picked: Configu
         eliminated=tuple(c for c in found if c.excluded is not None and _fell(records, c.configuration, now)),
         averages=averages(records, experiment, best, gain),
     )
-    chosen, out = answer.chosen, {c.configuration for c in found if c.excluded is not None}
+    chosen = answer.chosen
+    out = {c.configuration for c in found if c.excluded is not None} | ({now} if _surely_gains(gain) else set())
     # What confirmation pairs did not confirm: what the measuring blocks say of it is known to flatter.
     trusted = [c for c in found if not (answer.keep_baseline and c.configuration == best != now)]
     return replace(

@@ -34,6 +34,11 @@ class Forecast:
     """whether p lies outside the measured range: the interval then assumes that the model still holds there"""
 
 
+def beyond(seconds: Interval, levels: int) -> Interval:
+    """A forecast from so many levels of p of what was not measured: below FEWEST_LEVELS without its interval."""
+    return seconds if levels >= FEWEST_LEVELS else Interval(seconds.estimate, None, None, None, seconds.n)
+
+
 @dataclass(frozen=True, slots=True)
 class Fit:
     """A model fitted to an experiment."""
@@ -71,9 +76,7 @@ class Fit:
         alone = interval_of(float(self.time(p)), ends or None, (0.0, math.inf), self.confidence, self.blocks)
         seconds = _hull(alone, [rival.forecast(p).seconds for rival in self.rivals])
         extrapolated = not self.measured[0] <= p <= self.measured[1]
-        if extrapolated and self.levels < FEWEST_LEVELS:
-            seconds = Interval(seconds.estimate, None, None, None, seconds.n)
-        return Forecast(p, seconds, extrapolated)
+        return Forecast(p, beyond(seconds, self.levels) if extrapolated else seconds, extrapolated)
 
     def beside(self, rivals: tuple["Fit", ...]) -> "Fit":
         """This fit, tied with its rivals: what is shown of it is as unsure as they are.

@@ -34,8 +34,11 @@ def named(
         if text := getattr(request, name) or unasked.get(name, ""):
             texts.insert(0, (name, text, f"--{name}"))
             made |= {name}
-    if request.threads or (default_threads and not made):
-        texts.insert(0, ("threads", request.threads or default_threads, "-t"))
+    threads = request.threads or (default_threads if not made else "")
+    if threads and "threads" not in asked and (both := sorted(given & {*factors.THREAD_VARIABLES})):
+        raise UsageError("is what a number of threads sets", where=f"-f {both[0]}", remedy="write -t 1,2 instead")
+    if threads:
+        texts.insert(0, ("threads", threads, "-t"))
     found: list[Factor] = []
     left_out: list[str] = []
     for name, text, where in texts:

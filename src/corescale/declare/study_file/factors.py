@@ -40,10 +40,10 @@ def replaced(
         if name not in declared:
             remedy = nearest(name, declared, f"its factors: {', '.join(declared) or 'none'}")
             raise UsageError(f"the study has no factor {name!r}", where="--levels", remedy=remedy)
-        if not equals or not values.strip():
-            raise UsageError(f"{text!r} is not FACTOR=A,B", where="--levels", remedy=f"write --levels {name}=a,b")
         kind = declared[name].kind or factors.kind_of(name, placeholders, f"factors.{name}")
-        parts = tuple(filter(None, factors.KINDS[kind].split(values)))
+        parts = tuple(factors.KINDS[kind].split(values))
+        if not equals or not all(parts):
+            raise UsageError(f"{text!r} is not FACTOR=A,B", where="--levels", remedy=f"write --levels {name}=a,b")
         found[name] = FactorTable(levels="auto" if values == "auto" else parts, kind=declared[name].kind)
     return found
 
