@@ -132,7 +132,7 @@ TRIES: tuple[Try, ...] = (
         "no verdict on true against ./fifth: 1 launch of ./fifth failed",
     ),
     (
-        "printf '#!/bin/sh\\necho >> m; test $(($(wc -l < m) % 3)) != 2\\n' > every; chmod +x every;"
+        "printf '#!/bin/sh\\necho >> m; test $(($(wc -l < m) %% 3)) != 2\\n' > every; chmod +x every;"
         " corescale scan -q -i -r 9 -t 1,2 -- ./every | grep -c '^9 blocks, 18 launches'",
         3,
         "1",
