@@ -144,7 +144,7 @@ def test_oversubscription_and_simulation_stand_beside_the_number() -> None:
         change=lambda c, block: {"oversubscribed": c.layout.p == 8},
     )
     shown = printed(samples.scan_result(made=made), 140)
-    assert shown.count("oversubscribed") == 1
+    assert shown.count("oversubscribed") == 2, "in the first line, and in the row"
     assert shown.count("simulated") == 1 + 4
 
 
