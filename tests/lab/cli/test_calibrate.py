@@ -44,6 +44,16 @@ def test_the_table_says_what_each_is_for_and_what_follows(written: tuple[Path, s
     assert "million blocks a second" in said
 
 
+def test_a_busy_machine_is_calibrated_in_doubt(tmp_path: Path) -> None:
+    with subprocess.Popen(["sh", "-c", "while :; do :; done"]) as busy:
+        try:
+            done = corescale("calibrate", "--output", str(tmp_path / "calibration"))
+        finally:
+            busy.kill()
+    assert done.returncode == ExitCode.INCONCLUSIVE, done.stderr
+    assert "doubtful: other programs used" in done.stdout or "doubtful: the hypervisor took" in done.stdout
+
+
 def test_an_option_of_the_training_alone_is_refused() -> None:
     done = corescale("calibrate", "--out", "folder")
     assert done.returncode == ExitCode.USAGE
