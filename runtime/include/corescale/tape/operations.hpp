@@ -458,19 +458,20 @@ struct selection {
   static constexpr const char* name = "select";
 };
 
-/// The table. The number of an operation on a tape is its place here; a sweep asks each one whether it is among the first.
+/// The table. The number of an operation on a tape is its place here. Operations of which as many numbers are kept are neighbours,
+/// so that a sweep finds by a comparison how many.
 using table =
-    std::tuple<add, with_parameter<add>, subtract, with_parameter<subtract>, negate, independent, selection,
-               multiply, with_parameter<multiply>, divide, square_root, cube_root, power, hypotenuse,
-               exponential, exponential_2, exponential_minus_1, logarithm, logarithm_2, logarithm_10,
-               logarithm_plus_1, sine, cosine, tangent, arc_sine, arc_cosine, arc_tangent, arc_tangent_2,
-               hyperbolic_sine, hyperbolic_cosine, hyperbolic_tangent, inverse_hyperbolic_sine,
-               inverse_hyperbolic_cosine, inverse_hyperbolic_tangent, error_function,
-               complementary_error_function, gamma_function, logarithm_of_gamma, polygamma_function, absolute,
-               sign_of, lesser, greater, positive_difference, copy_sign, modulo, ieee_remainder, floor_of,
-               ceiling, truncated, rounded, rounded_to_even, branch<less, false>, branch<less, true>,
-               branch<less_equal, false>, branch<less_equal, true>, branch<equal, false>, branch<equal, true>,
-               choice<less>, choice<less_equal>, choice<equal>>;
+    std::tuple<add, subtract, negate, independent, with_parameter<add>, with_parameter<subtract>,
+               with_parameter<multiply>, square_root, cube_root, exponential, exponential_2,
+               exponential_minus_1, logarithm, logarithm_2, logarithm_10, logarithm_plus_1, sine, cosine,
+               tangent, arc_sine, arc_cosine, arc_tangent, hyperbolic_sine, hyperbolic_cosine,
+               hyperbolic_tangent, inverse_hyperbolic_sine, inverse_hyperbolic_cosine,
+               inverse_hyperbolic_tangent, error_function, complementary_error_function, gamma_function,
+               logarithm_of_gamma, absolute, sign_of, floor_of, ceiling, truncated, rounded, rounded_to_even,
+               multiply, divide, power, hypotenuse, arc_tangent_2, polygamma_function, copy_sign, modulo,
+               ieee_remainder, selection, lesser, greater, positive_difference, branch<less, false>,
+               branch<less, true>, branch<less_equal, false>, branch<less_equal, true>, branch<equal, false>,
+               branch<equal, true>, choice<less>, choice<less_equal>, choice<equal>>;
 
 inline constexpr std::size_t count = std::tuple_size_v<table>;
 static_assert(count <= 64, "a tape has 6 bits for the number of an operation");
@@ -501,9 +502,13 @@ concept unary = requires {
 };
 
 /// Whether an operation's partial derivatives are 1 or -1, and follow from it; an independent variable has no operand.
-constexpr bool is_linear(unsigned op) { return op <= number_of<independent>(); }
-constexpr bool is_sum(unsigned op) { return op <= number_of<with_parameter<add>>(); }
-constexpr bool is_difference(unsigned op) { return !is_sum(op) && op < number_of<negate>(); }
+constexpr bool is_linear(unsigned op) { return op < number_of<with_parameter<multiply>>(); }
+constexpr bool is_sum(unsigned op) {
+  return op == number_of<add>() || op == number_of<with_parameter<add>>();
+}
+constexpr bool is_difference(unsigned op) {
+  return op == number_of<subtract>() || op == number_of<with_parameter<subtract>>();
+}
 
 /// Whether a row can be computed over T, so that an evaluation over T holds it. Else an operator does not compile.
 template <class T, class Row>
@@ -511,12 +516,8 @@ inline constexpr bool has_row = true;
 
 /// What hands its result's derivative on to what it took, and nothing at all to what it did not take, even where that
 /// derivative is infinite.
-template <class... Row>
-constexpr std::uint64_t bits_of() {
-  return ((std::uint64_t{1} << number_of<Row>()) | ...);
-}
 constexpr bool picks(unsigned op) {
-  return bits_of<selection, lesser, greater, positive_difference>() >> op & 1;
+  return op >= number_of<selection>() && op <= number_of<positive_difference>();
 }
 
 /// Of an operation with one operand, over T.
@@ -558,5 +559,14 @@ inline constexpr auto kept = []<std::size_t... Place>(std::index_sequence<Place.
   return std::array<std::uint8_t, count>{kept_of<std::tuple_element_t<Place, table>>()...};
 }
 (std::make_index_sequence<count>());
+
+/// Whether a number, or two, are kept of an operation.
+constexpr bool keeps_one(unsigned op) { return op >= number_of<with_parameter<add>>(); }
+constexpr bool keeps_two(unsigned op) { return op >= number_of<multiply>(); }
+static_assert([] {
+  for (unsigned op = 0; op < count; ++op)
+    if (kept[op] != keeps_one(op) + keeps_two(op)) return false;
+  return true;
+}());
 
 }  // namespace corescale::operations

@@ -92,8 +92,16 @@ class series {
       return rest / y[0];
     });
   }
-  series& operator+=(const series& y) { return *this = *this + y; }
-  series& operator-=(const series& y) { return *this = *this - y; }
+  [[gnu::always_inline]] series& operator+=(const series& y) {
+    if constexpr (!is_fixed) return *this = *this + y;
+    for (std::size_t k = 0; k < size(); ++k) coefficients_[k] += y.coefficients_[k];
+    return *this;
+  }
+  [[gnu::always_inline]] series& operator-=(const series& y) {
+    if constexpr (!is_fixed) return *this = *this - y;
+    for (std::size_t k = 0; k < size(); ++k) coefficients_[k] -= y.coefficients_[k];
+    return *this;
+  }
   series& operator*=(const series& y) { return *this = *this * y; }
   series& operator/=(const series& y) { return *this = *this / y; }
 

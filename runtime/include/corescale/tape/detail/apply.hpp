@@ -49,9 +49,9 @@ struct operators {
     const auto [z, dx] = operations::value_and_dx<Row, Base>(x.value_);
     constexpr unsigned op = operations::number_of<Row>();
     if constexpr (operations::is_linear(op)) {
-      return {z, tape.put(op, index_of(x.place_), tape.no_variable())};
+      return {z, tape.put(op, index_of(x.place_), 0)};
     } else {
-      return {z, tape.put(op, index_of(x.place_), tape.no_variable(), dx)};
+      return {z, tape.put(op, index_of(x.place_), 0, dx)};
     }
   }
 
@@ -115,6 +115,8 @@ struct operators {
     if constexpr (operations::kept_of<as>() == 0) {
       return {z, tape.put(op, of_x, of_y)};
     } else if constexpr (operations::kept_of<as>() == 1) {
+      // the variable first, where that is the same
+      if constexpr (!XVaries && !operations::is_difference(op)) return {z, tape.put(op, of_y, 0, x.value_)};
       return {z, tape.put(op, of_x, of_y, XVaries ? y.value_ : x.value_)};
     } else {
       Base dx = x.value_, dy = y.value_;

@@ -150,7 +150,8 @@ void for_each_operation(const operation_list<Base, Alloc>& operations, Function 
   }
 }
 
-/// The same from operation `last` back to the first.
+/// The same from operation `last` back to the first; the function returns how many numbers are kept of the operation, which it has
+/// found anyway.
 template <class Base, class Alloc, class Function>
 [[gnu::always_inline]] inline void for_each_operation_back(const operation_list<Base, Alloc>& operations,
                                                            std::uint32_t last, Function function) {
@@ -160,10 +161,9 @@ template <class Base, class Alloc, class Function>
     Base* numbers = chunk->numbers;
     std::uint32_t i = chunk->first + chunk->size;
     for (; i - 1 > last; --i) numbers += operations::kept[(--one)->op()];
-    while (i-- > chunk->first) {
+    while (one != chunk->operations()) {
       --one;
-      function(recorded_operation<Base>(*one, numbers), i);
-      numbers += operations::kept[one->op()];
+      numbers += function(recorded_operation<Base>(*one, numbers), --i);
     }
   }
 }

@@ -11,10 +11,11 @@
 // What an operator needs to record itself: a place to write, and the number of the recording that is open.
 namespace corescale::inline v0::detail {
 
+inline constexpr unsigned op_bits = 6;
 inline constexpr unsigned index_bits = 29;
 inline constexpr std::uint32_t index_mask = (std::uint32_t{1} << index_bits) - 1;
 
-/// One operation z = op(x, y): two words with the numbers of its operands, in whose upper bits is the number of op, three in each.
+/// One operation z = op(x, y): a word with the numbers of op and of its operands, read with a shift or a mask each.
 /// Apart from it lie the numbers that are kept of it, none to two (operations::kept): its partial derivatives where it was
 /// recorded, as far as they do not follow from op.
 ///
@@ -22,15 +23,14 @@ inline constexpr std::uint32_t index_mask = (std::uint32_t{1} << index_bits) - 1
 /// `parameter_slots` numbers stand for "no variable"; an operand of such a number is a parameter, and its value is kept in
 /// place of the partial derivative that it does not need, so that the function can be evaluated again.
 struct operation {
-  std::uint32_t x_word;
-  std::uint32_t y_word;
+  std::uint64_t word;
 
   operation(unsigned op, std::uint32_t x, std::uint32_t y) noexcept
-      : x_word(op >> 3 << index_bits | x), y_word(op << index_bits | y) {}
+      : word(std::uint64_t{y} << (op_bits + index_bits) | std::uint64_t{x} << op_bits | op) {}
 
-  unsigned op() const noexcept { return x_word >> index_bits << 3 | y_word >> index_bits; }
-  std::uint32_t x() const noexcept { return x_word & index_mask; }
-  std::uint32_t y() const noexcept { return y_word & index_mask; }
+  unsigned op() const noexcept { return static_cast<unsigned>(word % (1U << op_bits)); }
+  std::uint32_t x() const noexcept { return static_cast<std::uint32_t>(word >> op_bits) & index_mask; }
+  std::uint32_t y() const noexcept { return static_cast<std::uint32_t>(word >> (op_bits + index_bits)); }
 };
 
 /// A reverse sweep adds to the adjoint of "no variable", too, as an addition is cheaper than a branch. There

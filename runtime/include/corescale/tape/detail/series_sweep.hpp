@@ -48,6 +48,7 @@ void reverse_sweep(const operation_list<Base, Alloc>& operations, T* values, T* 
   const evaluation<Base, T> at{values};
   for_each_operation_back(operations, index_mask, [&](recorded_operation<Base> one, std::uint32_t i) {
     if (!is_zero(adjoints[i])) ways_back<Base, T>[one.op()](at, adjoints, one, i);
+    return operations::kept[one.op()];
   });
 }
 

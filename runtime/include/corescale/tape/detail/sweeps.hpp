@@ -140,54 +140,72 @@ void forward_sweep(const operation_list<Base, Alloc>& operations, T* values) {
 
 // --- back ---
 
-/// adjoints[of] += weight * partial, where `of` may be "no variable". Returns the sum.
-template <class T>
-[[gnu::always_inline]] inline T hand_on(T* adjoints, std::uint32_t of, const T& weight, const T& partial) {
-  if constexpr (!is_cheap<T>) {
-    if (of < parameter_slots) return T(0.0);
-  }
-  add_product(adjoints[of], weight, partial);
-  return adjoints[of];
-}
-
 /// From operation `last` back to the first: each hands its adjoint, times its recorded partial derivatives,
 /// on to its operands. adjoints[0 .. last]; the caller has set those that it starts from.
-///
-/// Often the operation before is an operand, and its adjoint was written just now: it is then taken from the
-/// register and not from memory, which would wait for the store. On Zen 4 that is a third of the sweep. A sum or difference hands
-/// its adjoint on as it is: a multiplication by 1 would be waited for, too.
 template <class Base, class Alloc>
+void reverse_sweep(const operation_list<Base, Alloc>& operations, std::uint32_t last, Base* adjoints) {
+  const auto hand_on = [adjoints](std::uint32_t to, const Base& weight, const Base& partial, bool picked) {
+    if (to >= parameter_slots && !(picked && is_zero(partial))) add_product(adjoints[to], weight, partial);
+  };
+  for_each_operation_back(operations, last, [&](recorded_operation<Base> one, std::uint32_t i) {
+    if (const Base weight = adjoints[i]; !is_zero(weight)) {
+      hand_on(one.x(), weight, one.dx(), operations::picks(one.op()));
+      hand_on(one.y(), weight, one.dy(), operations::picks(one.op()));
+    }
+    return operations::kept[one.op()];
+  });
+}
+
+/// The same where arithmetic is a few instructions, which is then all that most operations take. "No variable" has an adjoint,
+/// too, as an addition is cheaper than a branch. A sum or difference hands its adjoint on as it is: a multiplication by 1 would be
+/// waited for.
+///
+/// Often the operation before is the last operand, and its adjoint was written just now: it is then taken from the
+/// register and not from memory, which would wait for the store. On Zen 4 that is a third of the sweep.
+template <class Base, class Alloc>
+requires is_cheap<Base>
 void reverse_sweep(const operation_list<Base, Alloc>& operations, std::uint32_t last, Base* adjoints) {
   Base weight = adjoints[last];
   for_each_operation_back(
       operations, last, [&](recorded_operation<Base> one, std::uint32_t i) __attribute__((always_inline)) {
-        if (is_zero(weight)) {
-          weight = adjoints[i - 1];
-          return;
-        }
-        const std::uint32_t x = one.x(), y = one.y();
+        const std::size_t x = one.x(), y = one.y(), before = i - 1;
         const unsigned op = one.op();
-        Base x_sum, y_sum;
-        if (is_cheap<Base> && operations::is_sum(op)) {
-          x_sum = adjoints[x] += weight;
-          y_sum = adjoints[y] += weight;
-        } else if (is_cheap<Base> && operations::is_linear(op)) {
-          x_sum = adjoints[x] += op == operations::number_of<operations::negate>() ? -weight : weight;
-          y_sum = adjoints[y] -= weight;
-        } else if (operations::picks(op)) {
-          x_sum = is_zero(one.dx()) ? adjoints[x] : hand_on(adjoints, x, weight, one.dx());
-          y_sum = is_zero(one.dy()) ? adjoints[y] : hand_on(adjoints, y, weight, one.dy());
-        } else {
-          x_sum = hand_on(adjoints, x, weight, one.dx());
-          y_sum = hand_on(adjoints, y, weight, one.dy());
+        const Base mine = weight;
+        const auto go_on = [&](std::size_t written, const Base& sum) __attribute__((always_inline)) {
+          weight = written == before ? sum : adjoints[before];
+        };
+        if (!operations::keeps_one(op)) {
+          if (op == operations::number_of<operations::add>()) {
+            adjoints[x] += mine;
+            go_on(y, adjoints[y] += mine);
+          } else if (op == operations::number_of<operations::subtract>()) {
+            adjoints[x] += mine;
+            go_on(y, adjoints[y] -= mine);
+          } else {  // negative; an independent variable has no operand
+            go_on(x, adjoints[x] -= mine);
+          }
+          return 0;
         }
-        if (y == i - 1) {
-          weight = y_sum;
-        } else if (x == i - 1) {
-          weight = x_sum;
+        if (is_zero(mine)) {
+          weight = adjoints[before];
+        } else if (!operations::keeps_two(op)) {
+          if (!operations::is_linear(op)) {
+            go_on(x, adjoints[x] += mine * one.kept[0]);
+          } else if (operations::is_sum(op)) {
+            go_on(x, adjoints[x] += mine);
+          } else {
+            adjoints[x] += mine;
+            go_on(y, adjoints[y] -= mine);
+          }
+        } else if (!operations::picks(op)) {
+          adjoints[x] += mine * one.kept[0];
+          go_on(y, adjoints[y] += mine * one.kept[1]);
         } else {
-          weight = adjoints[i - 1];
+          if (!is_zero(one.kept[0])) adjoints[x] += mine * one.kept[0];
+          if (!is_zero(one.kept[1])) adjoints[y] += mine * one.kept[1];
+          weight = adjoints[before];
         }
+        return operations::keeps_two(op) ? 2 : 1;
       });
 }
 
