@@ -47,8 +47,8 @@ def unlikely(request: TuneRequest, words: Sequence[str], machine: Machine, note:
     found = chances(names, shares, compared=shown["compared"])
     for chance in found:
         instead = "one level as a check" if space.stands_alone(chance.factor) else "not raced"
-        decided = "as asked" if asked else "raced" if chance.likely else instead
-        note(f"{chance.factor}: {decided}: {chance.why}")
+        decided = "raced" if asked or chance.likely else instead
+        note(f"{chance.factor}: {decided}: {'you named it' if asked else chance.why}")
     return {} if asked else {chance.factor: chance.why for chance in found if not chance.likely}
 
 

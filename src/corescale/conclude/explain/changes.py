@@ -52,7 +52,7 @@ def _chance(name: str, shares: Mapping[str, float], *, compared: bool) -> Chance
     rows: tuple[LedgerRow, ...] = (LedgerRow.ALLOCATING,) if name in SETTINGS else ()  # of what only an allocator reads
     rows = CHANGES[name].rows if name in CHANGES else rows
     if not rows:
-        return Chance(name, likely=True, why="no row of the ledger bounds what it gives back")
+        return Chance(name, likely=True, why="the ledger does not limit its gain")
     if LedgerRow.INFLATED in rows and not compared:
         return Chance(name, likely=True, why=f"{LedgerRow.INFLATED} is not known without a launch with 1 thread")
     # Another program's share is not a share of this one's.
