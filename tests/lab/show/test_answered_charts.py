@@ -116,6 +116,14 @@ def test_a_difference_has_a_row_for_each_answer() -> None:
         assert 1e6 * marks[f"points={points}"] / points**2 == pytest.approx(apart, abs=0.03)
 
 
+def test_differences_of_layouts_stand_by_their_numbers() -> None:
+    made = experiment(LARGER.model_copy(update={"where": {"threads": "above min"}, "each": ("layout",)}))
+    threads = made.factors[0].model_copy(update={"levels": (1, 2, 16)})
+    made = made.model_copy(update={"factors": (threads, *made.factors[1:])})
+    (drawn,) = of_answers(study(records(made, seconds, 8, noise=0.002), made).answers)
+    assert drawn.x.categories == ("2x1x1", "16x1x1")
+
+
 def test_both_renderers_draw_them_and_a_report_has_them_under_their_names() -> None:
     made = experiment(OVERHEADS, LARGER)
     shown = result(made, records(made, seconds, 8, noise=0.002))
@@ -134,6 +142,8 @@ def test_bars_stand_by_t_x_m_x_n_measured_next_to_every_model_with_a_panel_for_e
         bars = {series.label: {mark.x: mark.y for mark in series.marks} for series in panel.series}
         assert {series.kind for series in panel.series} == {"bars"}
         assert set(bars) == {f"{t}{w}" for t in ("tbb", "ports") for w in ("", ": grain", ": grain + square")}
+        said = [mark.says.partition(": f =")[0] for series in panel.series for mark in series.marks]
+        assert len(set(said)) == len(said) == 18 and f"tbb at 2x1x1 points={points}" in said
         for p in (2, 4, 8):
             for of in ("", ": grain"):
                 assert bars[f"tbb{of}"][f"{p}x1x1"] == pytest.approx(overhead(p, points, "tbb"), abs=0.02)

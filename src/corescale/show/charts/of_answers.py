@@ -56,11 +56,12 @@ def _bars(answers: Sequence[Modelled]) -> Chart:
     for one in answers:
         at = _at(one.at)
         for point in one.points:
-            bar, series = str(point.bar), marked[sizes[point], ""]
-            series.setdefault(("bars", at or "launches"), []).append(replace(_mark(point, "", sizes[point]), x=bar))
+            bar, series, name = str(point.bar), marked[sizes[point], ""], at or "launches"
+            place = f"{bar} {sizes[point]}" if len(marked) > 1 else bar
+            series.setdefault(("bars", name), []).append(replace(_mark(point, "", f"{name} at {place}"), x=bar))
             for fit in one.choice.fits if one.choice else ():
                 name, f = f"{at}: {fit.model}" if at else fit.model, fit.overhead(point.factors).estimate
-                series.setdefault(("bars", name), []).append(Mark(bar, f, f"{name} at {bar}: f = {f:.3g}"))
+                series.setdefault(("bars", name), []).append(Mark(bar, f, f"{name} at {place}: f = {f:.3g}"))
     categories = sorted({str(point.bar) for one in answers for point in one.points}, key=natural)
     made = _panels(finding, f"by {finding.bars}", Axis(finding.bars, categories=tuple(categories)), marked)
     caption = "f = p T(p) / (p_ref T(p_ref)) - 1, and what each fitted sum of factors says of it: "
@@ -92,20 +93,20 @@ def _sizes(answers: Sequence[Modelled]) -> Mapping[Point, str]:
     points = [point for one in answers for point in one.points]
     levels = {name: {point.size[name] for point in points} for name in (points[0].size if points else ())}
     varied = [name for name, found in levels.items() if len(found) > 1]
-    return {point: _at({name: point.size[name] for name in varied}) or "measured" for point in points}
+    return {point: _at({name: point.size[name] for name in varied}) or "launches" for point in points}
 
 
 def _measured(answer: Modelled, x: str, sizes: Mapping[Point, str]) -> Marked:
     """The points of each size."""
     marked: Marked = {}
     for point in answer.points:
-        marked.setdefault(("points", sizes[point]), []).append(_mark(point, x, sizes[point]))
+        marked.setdefault(("points", sizes[point]), []).append(_mark(point, x, f"{sizes[point]} p={point.p}"))
     return marked
 
 
-def _mark(point: Point, x: str, size: str) -> Mark:
+def _mark(point: Point, x: str, called: str) -> Mark:
     over = ", oversubscribed" if point.oversubscribed else ""
-    said = f"{size} p={point.p}: f = {text.join(text.ratio(point.overhead))}{over}"
+    said = f"{called}: f = {text.join(text.ratio(point.overhead))}{over}"
     found = point.overhead
     return Mark(point.factors.get(x, 0.0), found.estimate, said, *sure(found), hollow=point.oversubscribed)
 
@@ -135,7 +136,8 @@ def _lines(answer: Modelled, x: str) -> Marked:
 
 def _differences(answers: Sequence[Answer]) -> Chart:
     finding = answers[0].finding
-    rows = [(_at(one.at), one.ratio, bool(one.oversubscribed)) for one in answers]
+    inorder = sorted(answers, key=lambda one: [natural(level) for level in one.at.values()])
+    rows = [(_at(one.at), one.ratio, bool(one.oversubscribed)) for one in inorder]
     caption = f"Differences within blocks, with intervals; {finding.claim} is claimed."
     relative = finding.normalise is not None and not finding.normalise.subtract
     what = f"difference of {finding.y.replace('_', ' ')}{', relative' if relative else ''}"
