@@ -67,6 +67,12 @@ class TestAsUnderAShell:
         os.close(reader), os.close(writer)
         assert json.loads(done.stdout)["exit_code"] == 0
 
+    def test_a_pipe_that_nobody_writes_is_an_empty_input(self, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "pipe")
+        words = [SPAWNER, "--report", "1", "--stdin", str(tmp_path / "pipe"), "--", "cat"]
+        done = subprocess.run(words, stdout=subprocess.PIPE, check=True, timeout=60)
+        assert json.loads(done.stdout)["status"] == "ok"
+
     def test_the_kernel_may_copy_to_standard_output(self, tmp_path: Path) -> None:
         assert spawn(FIXTURE, "copy", stdout=tmp_path / "out").exit_code == 0
         assert (tmp_path / "out").stat().st_size == 20
