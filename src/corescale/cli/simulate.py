@@ -17,7 +17,7 @@ from corescale.declare.factors import KINDS
 from corescale.declare.factors.threads import divisors
 from corescale.declare.request import ScanRequest
 from corescale.endings import ending
-from corescale.errors import UnavailableError, UsageError
+from corescale.errors import CorescaleError, UnavailableError, UsageError
 from corescale.machine import Machine
 from corescale.observe import launchers, store
 from corescale.records import Layout
@@ -56,9 +56,8 @@ def parsed(text: str) -> Sequence[Layout]:
     for name in text.split(","):
         try:
             found.append(KINDS["layout"].layout(KINDS["layout"].parse(name.strip(), Machine.here()), Layout()))
-        except (UsageError, ValueError):
-            what = f"not a layout: {name.strip()!r}"
-            raise UsageError(what, where="--layouts", remedy="write TxMxN, such as 4x2x1") from None
+        except UsageError as error:
+            raise UsageError(error.what, where="--layouts", remedy=error.remedy) from None
     return [*dict.fromkeys(found)]
 
 
@@ -73,19 +72,26 @@ def simulated(asked: Asked, layouts: str) -> None:
     if len(near) > 1:
         again = _times(_made(asked, near, RUNS), asked.response)
         times = {name: [*each, *again.get(name, ())] for name, each in times.items()}
-    real = _graded(asked, [*dict.fromkeys([*times, *GRADED])], times) if asked.grade else {}
+    real: Mapping[str, float] = {}
+    late: CorescaleError | None = None
+    try:
+        real = _graded(asked, [*dict.fromkeys([*times, *GRADED])], times) if asked.grade else {}
+    except CorescaleError as error:  # what is simulated by now is shown first
+        late = error
     over = {str(record.configuration.layout) for record in made.records if record.oversubscribed}
     if asked.json:
         rows = _rows(times, real, over)
         typer.echo(json_format.dumps({"platform": asked.platform, "layouts": rows}, indent=2))
-        return
-    for line in _lines(times, real, over):
-        typer.echo(line)
-    tied = "".join(f", tied with {name}" for name in _tied(times))
-    found = f"fastest of {text.count(len(times), 'layout')}: {_ordered(times)[0]}{tied}"
-    typer.echo(f"{found} (simulated, not measured; records in {made.folder})")
-    if real:
-        typer.echo(grade({name: median(times[name]) for name in real}, real, asked.grade))
+    else:
+        for line in _lines(times, real, over):
+            typer.echo(line)
+        tied = "".join(f", tied with {name}" for name in _tied(times))
+        found = f"fastest of {text.count(len(times), 'layout')}: {_ordered(times)[0]}{tied}"
+        typer.echo(f"{found} (simulated, not measured; records in {made.folder})")
+        if real:
+            typer.echo(grade({name: median(times[name]) for name in real}, real, asked.grade))
+    if late is not None:
+        raise late
 
 
 def _all(cluster: Machine) -> Sequence[str]:

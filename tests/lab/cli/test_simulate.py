@@ -118,6 +118,21 @@ def test_forecasts_are_graded_by_real_launches_of_what_this_machine_can_launch(t
             assert row["error"] == pytest.approx(row["seconds"] / row["measured"] - 1)
 
 
+def test_forecasts_are_shown_though_the_real_launches_fail(tmp_path: Path) -> None:
+    try:
+        simulated = native.find("pairwise_clustering.smpi")
+    except UnavailableError as error:
+        pytest.skip(error.what)
+    (tmp_path / "own.smpi").symlink_to(simulated)
+    (tmp_path / "own").write_text("#!/bin/sh\nexit 9\n")
+    (tmp_path / "own").chmod(0o755)
+    words = ("predict", "--simulate", str(platform(tmp_path)), "--layouts", "1x2x1", "--grade", "mpi")
+    rest = ("--", str(tmp_path / "own"), "--points", "300", "--temperatures", "1", "--clusters", "3")
+    done = corescale(*words, *rest, cwd=tmp_path)
+    assert done.returncode == ExitCode.PROGRAM and "exit code 9" in done.stderr
+    assert "fastest of" in done.stdout
+
+
 def test_what_contradicts_it_is_one_line(program: str, tmp_path: Path) -> None:
     done = corescale("predict", "--simulate", str(platform(tmp_path)), "--cores", "8", "--", program, cwd=tmp_path)
     assert done.returncode == ExitCode.USAGE
@@ -129,8 +144,9 @@ def test_what_contradicts_it_is_one_line(program: str, tmp_path: Path) -> None:
     for words, said in {
         ("--grade", "mpi", "--hosts", "x"): "--hosts: only the ssh launcher takes it; add --grade ssh",
         ("--hosts", "x"): "--hosts: no effect without --grade",
-        ("--layouts", "1x1"): "--layouts: not a layout: '1x1'; write TxMxN",
-        ("--layouts", ","): "--layouts: not a layout: ''",
+        ("--layouts", "1x1"): "--layouts: not a level of layout: '1x1'; write TxMxN",
+        ("--layouts", "1x1000000000x1"): "--layouts: 1x1000000000x1 has more than 65,536 threads",
+        ("--layouts", ","): "--layouts: not a level of layout: ''",
     }.items():
         done = corescale(*nowhere[:-1], *words, "--", program, "pass", cwd=tmp_path)
         assert done.returncode == ExitCode.USAGE and done.stderr.count("\n") == 1 and said in done.stderr

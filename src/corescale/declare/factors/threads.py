@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import ClassVar, Literal
 
 from corescale.declare.catalogue.env_reads import THREAD_VARIABLES
-from corescale.declare.factors.kind import Kind, counts, positive
+from corescale.declare.factors.kind import MOST, Kind, counts, positive
 from corescale.declare.launch import Launch
+from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.records import Layout, Level
 
@@ -121,6 +122,12 @@ class LayoutKind(Kind):
     makes: ClassVar = frozenset({"threads", "ranks", "nodes"})
 
     written, remedy = r"[1-9]\d*x[1-9]\d*x[1-9]\d*", "TxMxN, each at least 1, as 4x2x1"
+
+    def parse(self, text: str, machine: Machine) -> Level:
+        level = super().parse(text, machine)
+        if self.layout(level, Layout()).p > MOST:
+            raise UsageError(f"{text} has more than {MOST:,} threads", where="layout", remedy="write smaller numbers")
+        return level
 
     def auto(self, name: str, machine: Machine) -> tuple[Sequence[Level], Sequence[str]]:
         """Every t x m that fills the cores of all nodes."""

@@ -107,7 +107,7 @@ def read(option: str) -> Sequence[Host]:
             "the ssh launcher needs hosts", where="--on ssh", remedy="add --hosts FILE, lines HOST slots=CORES"
         )
     try:
-        lines = Path(option).read_text().splitlines()
+        lines = Path(option).read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "not UTF-8"
         remedy = "docs/cluster.md has an example"

@@ -216,7 +216,7 @@ def test_more_nodes_than_hosts_are_refused(file: Path) -> None:
 
 
 def test_a_file_of_hosts_is_as_open_mpi_has_it(place: Path) -> None:
-    (place / "hosts").write_text("# mine\na.b slots=4  # four\n\nc slots = 16 max_slots=32\n")
+    (place / "hosts").write_text("\ufeff# mine\na.b slots=4  # four\n\nc slots = 16 max_slots=32\n")
     assert list(read("hosts")) == [Host("a.b", 4), Host("c", 16)]
 
 
