@@ -262,6 +262,10 @@ class Overheads(_Reads):
     """the model that is said to describe the overhead"""
     within: float = Field(default=0.05, gt=0)
     """largest error of f, root mean square of configurations predicted from the others, of a model that describes it"""
+    relative: bool = False
+    """`within` is a share of the root mean square of f, not of f = 1; with `fails_beyond` it is one of times anyway"""
+    no_better: str = ""
+    """the claim is then that this model's error is not smaller than the claimed model's by more than `within`"""
     fails_beyond: float | None = Field(default=None, gt=0)
     """the claim is then that the model, fitted where f is at most this, is farther off than `within` of times beyond"""
     needs: Mapping[str, int] = Field(default={})
@@ -282,6 +286,10 @@ class Overheads(_Reads):
                 raise ValueError(f"no factor {name!r}; factors here: {', '.join(self.factors)}")
         if " + ".join(summands(self.claim)) not in self.models:
             raise ValueError(f"the claim {self.claim!r} is none of the models; models here: {', '.join(self.models)}")
+        if self.no_better and " + ".join(summands(self.no_better)) not in self.models:
+            raise ValueError(f"`no_better` {self.no_better!r} is none of the models: {', '.join(self.models)}")
+        if self.no_better and (self.worse_than or self.fails_beyond is not None):
+            raise ValueError("`no_better`, `worse_than` and `fails_beyond` are claims of their own: give one of them")
         return self
 
     def formulas(self) -> Mapping[str, Expression]:

@@ -4,7 +4,8 @@
 It *holds* if four things are certain. Configurations that the fit has not seen are predicted within the declared error.
 Every coefficient is above 0, as anything that costs time must be. No other model predicts better. Each model with no
 more factors predicts worse: of two that the data do not distinguish, neither is shown. A claim that the sum fails
-beyond some overhead *holds* if the error there is certainly above the declared one and above the error below.
+beyond some overhead *holds* if the error there is certainly above the declared one and above the error below. A claim
+that another sum is no better asks only whether that one's error is smaller by more than the declared one.
 """
 
 import math
@@ -129,7 +130,11 @@ class Modelled:
     @property
     def claimed(self) -> OverheadFit | None:
         """The fit of the model that the statement claims."""
-        wanted = summands(self.finding.claim)
+        return self.fit(self.finding.claim)
+
+    def fit(self, model: str) -> OverheadFit | None:
+        """The fit of one of the models; None if these configurations do not determine it."""
+        wanted = summands(model)
         return next((one for one in self.choice.fits if one.factors == wanted), None) if self.choice else None
 
 
@@ -224,12 +229,25 @@ def _judge(found: Modelled) -> tuple[Verdict, str]:
     claimed = found.claimed
     if claimed is None or found.choice is None:
         return "not on this machine", found.choice.statement if found.choice else ""
+    allowed = found.finding.within * (claimed.typical if found.finding.relative else 1)
+    if found.finding.no_better:
+        return _no_better(found.fit(found.finding.no_better), claimed, allowed)
     others = [one for one in found.choice.fits if one is not claimed]
-    if against := _against(claimed, others, found.finding.within):
+    if against := _against(claimed, others, allowed):
         return "does not hold", against
-    if warning := _in_the_way(claimed, others, found.finding.within):
+    if warning := _in_the_way(claimed, others, allowed):
         return "open", warning
     return "holds", ""
+
+
+def _no_better(rival: OverheadFit | None, claimed: OverheadFit, allowed: float) -> tuple[Verdict, str]:
+    if rival is None:
+        return "not on this machine", "these configurations do not determine both sums"
+    if surely_better(rival, claimed, allowed):
+        return "does not hold", f"{rival.model} surely predicts better, by more than {allowed:.3g}"
+    if surely_better(claimed, rival, -allowed):
+        return "holds", ""
+    return "open", claimed.warning or f"{rival.model} may predict better by more than {allowed:.3g}"
 
 
 def _against(claimed: OverheadFit, others: Sequence[OverheadFit], allowed: float) -> str:
@@ -238,7 +256,7 @@ def _against(claimed: OverheadFit, others: Sequence[OverheadFit], allowed: float
         return f"{' and '.join(below)} would lower the overhead"
     if better := [one for one in others if surely_better(one, claimed)]:
         return f"{better[0].model} surely predicts better"
-    return f"it is off by more than {allowed:g}" if claimed.excess > allowed else ""
+    return f"it is off by more than {allowed:.3g}" if claimed.excess > allowed else ""
 
 
 def _in_the_way(claimed: OverheadFit, others: Sequence[OverheadFit], allowed: float) -> str:
@@ -246,7 +264,7 @@ def _in_the_way(claimed: OverheadFit, others: Sequence[OverheadFit], allowed: fl
     if claimed.held_out.high is None:
         return claimed.warning or "too few configurations to test it"
     if claimed.held_out.high > allowed:
-        return f"it may be off by more than {allowed:g}"
+        return f"it may be off by more than {allowed:.3g}"
     if unseen := [name for name, value in claimed.coefficients.items() if value.covers(0.0)]:
         return f"no overhead is shown that {' or '.join(unseen)} would describe"
     if claimed.typical <= allowed:

@@ -169,12 +169,12 @@ def choose(
     return OverheadChoice(best, tuple(fits), statement)
 
 
-def surely_better(rival: OverheadFit, known: OverheadFit) -> bool:
-    """Whether nearly all resamples of blocks agree that the rival predicts the same held-out configurations better.
+def surely_better(rival: OverheadFit, known: OverheadFit, by: float = EQUAL) -> bool:
+    """Whether nearly all resamples of blocks agree that the rival errs less, by so much, on the same held-out ones.
 
     False with fewer blocks than an interval needs.
     """
-    return known._resamples is not None and surely_less(rival._errors, known._errors, EQUAL)
+    return known._resamples is not None and surely_less(rival._errors, known._errors, by)
 
 
 def surely_better_elsewhere(rival: OverheadFit, known: OverheadFit) -> bool:

@@ -88,6 +88,33 @@ def test_overheads_below_what_a_model_may_be_off_by_show_no_model() -> None:
     assert answer.verdict == "open" and "no overhead is large enough to decide" in answer.why
 
 
+@pytest.mark.parametrize(
+    ("p_too", "blocks", "verdict"), [(0.0, 8, "holds"), (0.5, 8, "does not hold"), (0.0, 4, "open")]
+)
+def test_that_more_factors_are_no_better_asks_for_their_errors_alone(p_too: float, blocks: int, verdict: str) -> None:
+    def overhead(p: float, points: float) -> float:
+        return by_grain(p, points) + p_too * p
+
+    models: dict[str, Any] = {
+        "models": ("grain", "grain + p"),
+        "no_better": "grain + p",
+        "relative": True,
+        "within": 0.2,
+    }
+    assert found(overhead, blocks, **models).verdict == verdict
+
+
+def test_an_error_may_be_a_share_of_f() -> None:
+    """It is off by 0.3 at 2 and 4, and by more at 8; f itself is up to 8."""
+
+    def bent(p: float, points: float) -> float:
+        return 1000 * p / points * (1 if points < 4000 else 1.05)
+
+    changes: dict[str, Any] = {"models": ("grain",), "within": 0.05}
+    assert found(bent, **changes).verdict != "holds"
+    assert found(bent, **changes, relative=True).verdict == "holds"
+
+
 def test_two_factors_hold_only_where_one_is_surely_worse() -> None:
     models = ("grain", "grain + p")
     both = found(lambda p, points: by_grain(p, points) + 0.05 * p, claim="grain + p", models=models)
