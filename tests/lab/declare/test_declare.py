@@ -213,7 +213,7 @@ def test_the_shell_is_involved_only_when_asked(machine: Machine) -> None:
         (("x",), {"factor": ["bind=near"]}, "close:cores"),
         (("x",), {"factor": ["affinity=999"]}, "not all allowed"),
         (("x",), {"response": "speed"}, "response"),
-        (("x",), {"metric": ["b=size"]}, "no source of a metric"),
+        (("x",), {"metric": ["b=size"]}, "is not a source of a metric"),
         (("x",), {"subject_to": ["b<=1"]}, "no metric 'b'"),
         (("x",), {"subject_to": ["b<1"]}, "METRIC<=NUMBER"),
         (("x",), {"budget": "soon"}, "90s, 5m or 1h30m"),
