@@ -98,7 +98,9 @@ def _cluster(diagnosis: Diagnosis) -> Iterator[Line]:
     yield "cluster", _text(f"{found.name}: ranks by {found.mpi}, {accounts}")
     for each in found.partitions:
         nodes = f"{each.usable} of {each.nodes} nodes usable" if each.usable < each.nodes else count(each.nodes, "node")
-        said = [f"{nodes} of {count(each.cores, 'core')}", f"{each.memory_megabytes / 1024:.0f} GiB"]
+        said = [f"{nodes} of {count(each.cores, 'core')}"]
+        if each.memory_megabytes > 1:  # Slurm's value where slurm.conf has none
+            said.append(f"{each.memory_megabytes / 1024:.0f} GiB")
         said.append("no time limit" if each.time_limit == "infinite" else f"at most {each.time_limit}")
         said += [f"-C {' '.join(each.constraints)}"] if each.constraints else []
         said += [f"for accounts {' '.join(each.accounts)}"] if each.accounts else []

@@ -2,6 +2,8 @@
 """`predict --simulate`, and the verbs on a simulated cluster: every number says simulated."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -131,6 +133,14 @@ def test_forecasts_are_shown_though_the_real_launches_fail(tmp_path: Path) -> No
     done = corescale(*words, *rest, cwd=tmp_path)
     assert done.returncode == ExitCode.PROGRAM and "exit code 9" in done.stderr
     assert "fastest of" in done.stdout
+
+
+def test_why_the_simulator_gave_up_is_said(program: str, tmp_path: Path) -> None:
+    """Its stacks need more than the address space that is left; a backtrace follows what it says."""
+    words = ("predict", "--simulate", str(platform(tmp_path)), "--layouts", "1x200x4", "--", program, "pass")
+    limited = ("sh", "-c", 'ulimit -v 700000; exec "$@"', "sh", sys.executable, "-m", "corescale")
+    done = subprocess.run([*limited, *words], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == ExitCode.PROGRAM and "SimGrid: Failed to allocate stack" in done.stderr
 
 
 def test_what_contradicts_it_is_one_line(program: str, tmp_path: Path) -> None:

@@ -37,6 +37,8 @@ THREADED = b"corescale_simulates_threads"
 CLOCK = re.compile(r"Simulated time: (\S+) seconds")
 DEADLOCK = re.compile(r"Deadlock detected(?s:.*?)(\d+) actors? ")
 """what SimGrid 3.32 says of ranks that wait for ever, before it ends as if all was well"""
+CRITICAL = re.compile(r"\[root/CRITICAL\] (.+)")
+"""why SimGrid itself gave up; a backtrace follows"""
 OF_PROGRAM = ("status", "exit_code", "signal", "step", "errno", "leftovers", "survivors", "started", "wall", "tail")
 """fields of a report that describe the program; the others describe the simulator"""
 FORK_JOIN = "CORESCALE_FORK_JOIN"
@@ -130,6 +132,8 @@ class Simgrid(Local):
         if stuck is not None and report.status == "ok":
             tail = f"deadlock: ranks that wait for ever: {stuck[1]}\n"
             report = replace(report, status="failed", tail=tail)
+        if report.status != "ok" and (critical := CRITICAL.search(report.tail)) is not None:
+            report = replace(report, tail=f"SimGrid: {critical[1]}\n")
         if report.status == "ok" and said is None:
             raise CorescaleError("smpirun reported no simulated time", where="simgrid", remedy="try SimGrid 3.32")
         wall = float(said[1]) if said is not None and report.status == "ok" else report.wall
@@ -146,7 +150,7 @@ class Simgrid(Local):
 
     def _watched(self, invocation: Any, watching: Sequence[Any]) -> Record:
         record = super()._watched(invocation, watching)
-        busy = min(record.threads_asked, self._platform.cores * self._platform.nodes)
+        busy = min(record.threads_asked, self._platform.cores * self._platform.nodes) if record.ok else 0
         return replace(record, origin="simulated", user=record.wall * busy)
 
     def _launch_of(self, configuration: Configuration, phase: Phase = "measure") -> Launch:
