@@ -9,12 +9,13 @@ import pytest
 from corescale.conclude import overhead_forecast
 from corescale.conclude.answers.overheads import Modelled, overheads
 from corescale.conclude.answers.study import study
+from corescale.conclude.forecast import Scored
 from corescale.conclude.frame import frame
 from corescale.conclude.stats import median_interval
 from corescale.declare.experiment import Command, Experiment, Factor
 from corescale.declare.outputs import Finding, Normalise, Overheads
 from corescale.errors import UsageError
-from corescale.records import Configuration, Record
+from corescale.records import Configuration
 from corescale.show import statements
 from support.samples import records, shown_by
 
@@ -231,24 +232,34 @@ def test_one_fit_forecasts_every_size() -> None:
         assert one.seconds.estimate == pytest.approx(expected, rel=0.05) and one.seconds.low is not None
 
 
+WIDE = EXPERIMENT.model_copy(
+    update={"factors": (Factor(name="threads", kind="threads", levels=(1, 2, 4, 8, 16)), EXPERIMENT.factors[1])}
+)
+"""whose smaller half has the four levels of p that an interval needs"""
+
+
+def held_back(overhead: Overhead, experiment: Experiment = WIDE) -> tuple[Scored, ...]:
+    made = records(experiment, truth(overhead), 10, noise=0.01)
+    return overhead_forecast.held_back(made, experiment, ["p / points"])
+
+
+def broken(p: float, points: float) -> float:
+    """The line in p / points fails at p = 16."""
+    return by_grain(p, points) + (3 if p == 16 else 0)
+
+
 def test_forecasts_from_the_smaller_half_are_scored_by_the_largest_p() -> None:
-    made = records(EXPERIMENT, truth(by_grain), 10, noise=0.01)
-    scored = overhead_forecast.held_back(made, EXPERIMENT, ["p / points"])
+    scored = held_back(by_grain)
     assert [(one.label, one.p, one.made) for one in scored] == [
-        (f"points={points}", 8, "afterwards") for points in (1000, 2000, 4000)
+        (f"points={points}", 16, "afterwards") for points in (1000, 2000, 4000)
     ]
     assert all(one.covered for one in scored)
-    assert [one.covered for one in overhead_forecast.held_back(broken(), EXPERIMENT, ["p / points"])] == [False] * 3
-
-
-def broken() -> list[Record]:
-    """The line in p / points fails at p = 8."""
-    return records(EXPERIMENT, truth(lambda p, points: by_grain(p, points) + (3 if p == 8 else 0)), 10, noise=0.01)
+    assert [one.covered for one in held_back(broken)] == [False] * 3
+    assert [one.covered for one in held_back(by_grain, EXPERIMENT)] == [None] * 3, "three levels give no interval"
 
 
 def test_a_scored_forecast_has_seen_nothing_of_the_largest_p() -> None:
-    kept = overhead_forecast.held_back(records(EXPERIMENT, truth(by_grain), 10, noise=0.01), EXPERIMENT, ["p / points"])
-    lost = overhead_forecast.held_back(broken(), EXPERIMENT, ["p / points"])
+    kept, lost = held_back(by_grain), held_back(broken)
     assert [one.forecast for one in kept] == [one.forecast for one in lost]
 
 
