@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 (more than 300 lines: every verdict on one model, by made-up machines)
 """Statements about overhead: the sum of factors that made the data is found, and nothing is claimed without data."""
 
 from collections.abc import Callable
