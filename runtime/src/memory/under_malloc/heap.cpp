@@ -121,15 +121,16 @@ std::uint64_t draw(heap& h) noexcept {
 }
 
 /// Makes blocks of memory that was none yet: some 4 KiB, so that no more is touched than is needed; all in random order if hardened.
+/// Begins at the page's first block, and goes on from its start once the end is reached.
 bool carve(heap& h, page* p) noexcept {
   const std::uint32_t left = p->reserved - p->carved;
   if (!left) return false;
   const std::uint32_t wanted = static_cast<std::uint32_t>(system_page) / p->block_size;
   std::uint32_t count = chosen.hardened ? left : wanted ? wanted : 1;
   if (count > left) count = left;
-  char* const start = memory_of(p) + std::size_t{p->carved} * p->block_size;
-  const auto at = [&](std::uint32_t k) {
-    return reinterpret_cast<block*>(start + std::size_t{k} * p->block_size);
+  const auto at = [p, start = memory_of(p), first = p->first + p->carved](std::uint32_t k) {
+    const std::uint32_t number = first + k < p->reserved ? first + k : first + k - p->reserved;
+    return reinterpret_cast<block*>(start + std::size_t{number} * p->block_size);
   };
   if (!chosen.hardened) {
     for (std::uint32_t k = 0; k + 1 < count; ++k) set_next(at(k), at(k + 1));
@@ -159,6 +160,8 @@ page* add_page(heap& h, std::size_t size_class) noexcept {
   p->size_class = static_cast<std::uint8_t>(size_class);
   p->block_size = static_cast<std::uint32_t>(class_size(size_class));
   p->reserved = static_cast<std::uint32_t>(bytes_of(p) / p->block_size);
+  const std::size_t place = segment_of(p)->index_of(p) * system_page % slice;
+  p->first = static_cast<std::uint32_t>(place / p->block_size) % p->reserved;
   p->owner.store(&h, std::memory_order_relaxed);
   push_front(h, p);
   return p;
@@ -423,8 +426,11 @@ heap* attached() noexcept {
 
 /// Whether this may be the link of a free block of that page.
 bool is_block(page* p, const block* next) noexcept {
+  if (!next) return true;
   const auto offset = reinterpret_cast<std::uintptr_t>(next) - reinterpret_cast<std::uintptr_t>(memory_of(p));
-  return !next || (offset / p->block_size < p->carved && offset % p->block_size == 0);
+  const std::uintptr_t number = offset / p->block_size;
+  const std::uintptr_t since_first = number + (number < p->first ? p->reserved : 0) - p->first;
+  return number < p->reserved && since_first < p->carved && offset % p->block_size == 0;
 }
 
 /// Of a page that may have to be made first; null where there is no memory.

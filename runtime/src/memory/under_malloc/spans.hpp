@@ -34,6 +34,8 @@ struct page {
   bool full = false;            ///< and in no list
   page* next = nullptr;
   page* previous = nullptr;
+  /// The block that is carved first. It differs by page, because sets of caches and of the TLB repeat every few KiB.
+  std::uint32_t first = 0;
 
   /// What other threads returned: the first block, how many there are above bit 48, and in bit 0 whether the owner wants to be
   /// notified, as the page is in no list.
