@@ -35,7 +35,7 @@ def content(path: Path) -> bytes:
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
         seen = os.fstat(file.fileno())
         if not stat.S_ISREG(seen.st_mode):
-            raise OSError(errno.EINVAL, "is no regular file")
+            raise OSError(errno.EINVAL, "is not a regular file")
         if seen.st_size > MOST:
             raise OSError(errno.EFBIG, f"has {seen.st_size:,} bytes: at most {MOST:,} are read")
         return file.read()

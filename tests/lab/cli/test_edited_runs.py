@@ -48,7 +48,7 @@ def test_a_pipe_in_a_run_and_a_link_in_an_archive_are_refused(
     folder, _, _ = scanned
     (folder / name).unlink()
     os.mkfifo(folder / name)
-    with pytest.raises(StoreError, match="no regular file"):
+    with pytest.raises(StoreError, match="not a regular file"):
         store.load(folder)
     (folder / name).unlink()
     (folder / name).symlink_to("/etc/passwd")

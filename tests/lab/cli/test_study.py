@@ -282,4 +282,4 @@ def test_work_that_does_not_grow_with_the_threads_is_found_out(tmp_path: Path) -
     done = corescale(*words, "sh", "-c", 'sleep 0.02; echo "{\\"work\\": 1, \\"load\\": {load}}"', cwd=tmp_path)
     assert done.returncode == ExitCode.INCONCLUSIVE, done.stderr
     said = " ".join(done.stdout.split())
-    assert "no weak scaling" in said and "the program reports, 1 at p = 1 and 0.5 at p = 2" in said
+    assert "this is not weak scaling" in said and "the program reports, 1 at p = 1 and 0.5 at p = 2" in said

@@ -304,8 +304,8 @@ def test_cgroup_is_auto_or_off() -> None:
 
 
 @pytest.mark.parametrize(("script", "fault"), [
-    ('mkfifo "$CORESCALE_RESULT/rank-0.json"', "no regular file"),
-    ('ln -s /dev/zero "$CORESCALE_RESULT/rank-0.json"', "no regular file"),
+    ('mkfifo "$CORESCALE_RESULT/rank-0.json"', "not a regular file"),
+    ('ln -s /dev/zero "$CORESCALE_RESULT/rank-0.json"', "not a regular file"),
     ('truncate -s 1T "$CORESCALE_RESULT/rank-0.json"', "at most"),
 ])  # fmt: skip
 def test_a_result_that_would_be_read_for_ever_is_none(
