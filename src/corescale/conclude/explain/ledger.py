@@ -12,7 +12,7 @@ from corescale.conclude.explain.rows import ROW_OF, LedgerRow
 from corescale.profile import Profile, ThreadTimes
 
 USEFUL = (LedgerRow.COMPUTING, LedgerRow.INFLATED, LedgerRow.ALLOCATING)
-BARELY = 0.01
+BARELY = 0.02
 """largest share of the useful time for threads beyond the launch's own, such as those of runtimes"""
 
 MOST = 0.99
@@ -115,7 +115,7 @@ def ranks_as_typed(profiles: Sequence[Profile]) -> tuple[Profile, ...]:
 def _narrowed(profile: Profile) -> Profile:
     """The profile with one slot for each thread that computes; surplus time is taken from waits, in the order below."""
     useful = [_useful(thread) for thread in profile.threads]
-    slots = min(profile.processors, max(1, sum(one > BARELY * sum(useful) for one in useful)))
+    slots = min(profile.processors, max(1, sum(one > BARELY * max(useful) for one in useful)))
     surplus, shares = (profile.processors - slots) * profile.wall, dict(profile.shares)
     for name in ("absent", "join", "blocked", "barrier", "message", "lock"):
         taken = min(shares[name], surplus)

@@ -43,7 +43,7 @@ TRIES: tuple[Try, ...] = (
     (
         "corescale scan -q -r 3 -t 1 -f ranks=2,6 --oversubscribe -- by/mpirun -n {ranks} x",
         3,
-        "asked for threads=1 ranks=6, used 0.* cores; threads=1 ranks=6 (oversubscribed) looks ",
+        "asked for threads=1 ranks=6, used 0.* cores; threads=1 ranks=6 \\(oversubscribed\\) looks ",
     ),
     ("corescale scan -q -r 1 -f layout=2x1x1,1x2x1 -- by/mpirun -n {ranks} x | grep -c '^ *layout=[12]x'", 3, "2"),
     (
