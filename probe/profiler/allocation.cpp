@@ -74,7 +74,13 @@ void* first_realloc(void* place, std::size_t size) {
 }
 
 std::uint64_t cycles_of_a_look = 0;
-std::uint32_t cycles_of_a_call = 0, cycles_of_a_fault = 0;  // as in the header, of a child that forks too
+std::uint32_t cycles_of_a_call = 0;  // as in the header, of a child that forks too
+std::atomic<std::uint64_t> cycles_in_faults, faults_looked_at;
+
+std::uint64_t cycles_of_a_fault() {
+  const std::uint64_t count = faults_looked_at.load(std::memory_order_relaxed);
+  return count ? cycles_in_faults.load(std::memory_order_relaxed) / count : 0;
+}
 
 // The fewest cycles of a batch, by what a batch says of itself.
 template <class Batch>
@@ -117,8 +123,8 @@ __attribute__((noinline)) auto rarely(std::size_t size, Call call, Own instead) 
   length = length > cycles_of_a_look ? length - cycles_of_a_look : 0;
   if (sampled && length > longest) length = longest;
   thread.allocating += static_cast<std::int64_t>(length) * weight;
-  if (cycles_of_a_fault && length >= cycles_of_a_fault)
-    thread.faults_timed += static_cast<std::int64_t>(length / cycles_of_a_fault) * weight;
+  if (const std::uint64_t one = cycles_of_a_fault(); one && length >= one)
+    thread.faults_timed += static_cast<std::int64_t>(length / one) * weight;
   if (sampled) {
     (size ? thread.allocations : thread.frees) += weight;
     thread.bytes += static_cast<std::int64_t>(size) * weight;
@@ -178,30 +184,6 @@ void trial_free(void* place) {
 void* (*volatile trial_get)(std::size_t) = trial_malloc;
 void (*volatile trial_give)(void*) = trial_free;
 
-// What the first touch of a page costs: the kernel's work in it, which clears the page. The mean of pages that were in use
-// just before, at most twice the median: a virtual machine may have to get some from its host.
-void calibrate_faults() {
-  constexpr std::size_t page = 4096, pages = 33;
-  std::uint64_t took[pages], least = std::numeric_limits<std::uint32_t>::max();
-  for (int i = 0; i < 4; ++i) {
-    void* const place =
-        mmap(nullptr, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (place == MAP_FAILED) return;
-    for (std::size_t k = 0; k < pages; ++k) {
-      const std::uint64_t began = cycles();
-      static_cast<volatile char*>(place)[k * page] = 1;
-      took[k] = cycles() - began;
-    }
-    munmap(place, pages * page);
-    std::uint64_t sum = 0;
-    for (const std::uint64_t one : took) sum += one;
-    std::nth_element(took, took + pages / 2, took + pages);
-    least = std::min({least, sum / pages, 2 * took[pages / 2]});
-    local.thread->faults_before += pages;
-  }
-  cycles_of_a_fault = static_cast<std::uint32_t>(least);
-}
-
 // What timing adds to a call, and what going through here adds, which the reader books too. Both in calls, since a
 // processor hides much of a look at the counter behind its neighbours.
 void calibrate() {
@@ -232,7 +214,7 @@ void calibrate() {
   get = [](std::size_t size) { return counted(size, [=] { return trial_get(size); }); };
   give = [](void* place) { counted(0, [=] { return trial_give(place), 0; }); };
   cycles_of_a_call = cycles_more(fewest(in_one), direct);
-  calibrate_faults();
+  for (int i = 0; i < 4; ++i) time_faults();
 }
 
 }  // namespace
@@ -257,10 +239,26 @@ void resolve_allocation() {
   resolving = false;
 }
 
+void time_faults() {
+  constexpr std::size_t page = 4096, pages = 8, first = 2;  // the first also make room in the page table
+  void* const place = mmap(nullptr, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (place == MAP_FAILED) return;
+  madvise(place, pages * page, MADV_NOHUGEPAGE);
+  for (std::size_t k = 0; k < pages; ++k) {
+    const std::uint64_t began = cycles();
+    static_cast<volatile char*>(place)[k * page] = 1;
+    if (k >= first) cycles_in_faults += std::min(cycles() - began, longest);
+  }
+  munmap(place, pages * page);
+  faults_looked_at += pages - first;
+  local.thread->faults_before += pages;
+  file->header.cycles_of_a_fault = static_cast<std::uint32_t>(cycles_of_a_fault());
+}
+
 void begin_allocation() {
   calibrate();
   file->header.cycles_of_a_call = cycles_of_a_call;
-  file->header.cycles_of_a_fault = cycles_of_a_fault;
+  file->header.cycles_of_a_fault = static_cast<std::uint32_t>(cycles_of_a_fault());
   local.random = static_cast<std::uint32_t>(local.thread->id * 2654435761U) | 1;
   const std::uint64_t left = left_over.exchange(0);
   local.gap = left ? static_cast<std::int32_t>(left >> 32) : next_gap();

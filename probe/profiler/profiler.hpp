@@ -147,6 +147,8 @@ inline void weigh(Stack* stack, State state, std::int64_t length) {
 // allocation.cpp
 void resolve_allocation();
 void begin_allocation();
+// Finds out what the first touch of a page costs now, beside the program's other threads: in the kernel, which clears it.
+void time_faults();
 void end_allocation();
 
 // waits.cpp

@@ -129,6 +129,7 @@ void tick(int number, siginfo_t* info, void* context) {
     const int active = census::count(word, census::running);
     if (others && active) weigh(stack, serial, used * others / active);
   }
+  if (thread->faults > touched) time_faults();
   file->header.last_cycle = cycles();
   file->header.ended = now();
   errno = error;

@@ -127,7 +127,7 @@ def _ledger(seen: Profiled, threads: int, alone: Ledger | None) -> Ledger:
     if not seen.profiles:
         why = FULL if seen.unwritten else UNSEEN
         return outside(threads, seen.wall, report.user + report.system, report.runqueue_wait or 0.0, why)
-    found = ledger(seen.profiles, seen.wall, alone, seen.work)
+    found = ledger(seen.profiles, seen.wall, alone, seen.work, seen.report.steal)
     unseen = report.user + report.system - sum(profile.cpu for profile in seen.profiles)
     notes = [FULL] if seen.unwritten else []
     if unseen > max(0.1, 0.05 * (report.user + report.system)):

@@ -71,11 +71,18 @@ class Ledger:
         return self.cpu / self.wall if self.wall else 0.0
 
 
-def ledger(profiles: Sequence[Profile], wall: float, alone: Ledger | None = None, work: float | None = None) -> Ledger:
+def ledger(
+    profiles: Sequence[Profile],
+    wall: float,
+    alone: Ledger | None = None,
+    work: float | None = None,
+    stolen: float = 0.0,
+) -> Ledger:
     """The ledger of a launch that took `wall` seconds, by its ranks, or else by its programs with most of the CPU time.
 
     `alone` is the ledger with one thread: what computing costs beyond it is inflated. `work` is what the program says
-    that it has done; without it, here or there, both have done the same.
+    that it has done; without it, here or there, both have done the same. `stolen` is CPU seconds that the host took
+    from the machine meanwhile: threads that no source saw wait for a core so long.
     Raises ValueError without a profile.
     """
     if not profiles:
@@ -86,6 +93,9 @@ def ledger(profiles: Sequence[Profile], wall: float, alone: Ledger | None = None
     shared = len(mains) > 1 and not mains[0].is_rank
     wall = max(wall, *([_span(mains)] if shared else [main.wall for main in mains]))
     rows = _together(mains, wall) if shared else _apart(mains, wall)
+    unseen = rows[LedgerRow.BLOCKED] if shared else sum(_owned(main)["unseen"] for main in mains)
+    rows[LedgerRow.QUEUED] += min(stolen, unseen)
+    rows[LedgerRow.BLOCKED] -= min(stolen, unseen)
     useful = sum(rows[name] for name in USEFUL)
     times = work / alone.work if alone is not None and work and alone.work else 1.0
     if alone is not None:
@@ -243,12 +253,9 @@ def _presence(mains: Sequence[Profile]) -> tuple[float, float]:
     return absent, present
 
 
-def _rows(profile: Profile) -> dict[LedgerRow, float]:
-    """Rows of one process, which sum to its wall time x threads.
-
-    Computing threads own the shares `active` and `excess`: CPU time, time in a run queue, and time off the CPU that no
-    source saw. If these exceed the launch's threads, time that no source saw is cut first, then the queue.
-    """
+def _owned(profile: Profile) -> dict[str, float]:
+    """What computing threads own, the shares `active` and `excess`: CPU time, time in a run queue, and time off the CPU
+    that no source saw. If these exceed the launch's threads, time that no source saw is cut first, then the queue."""
     share = profile.shares
     owned = share["active"] + share["excess"]
     used = min(owned, sum(thread.cpu for thread in profile.threads) - _burnt(profile))
@@ -258,6 +265,12 @@ def _rows(profile: Profile) -> dict[LedgerRow, float]:
     for name, value in parts.items():
         parts[name] = max(0.0, value - surplus)
         surplus -= value - parts[name]
+    return parts
+
+
+def _rows(profile: Profile) -> dict[LedgerRow, float]:
+    """Rows of one process, which sum to its wall time x threads."""
+    share, parts = profile.shares, _owned(profile)
     allocating = min(parts["used"], _allocating(profile))
     spinning = min(parts["used"] - allocating, sum(thread.burnt.get("spinning", 0.0) for thread in profile.threads))
     return {

@@ -46,6 +46,14 @@ def test_time_off_the_cpu_is_queued_as_far_as_the_kernel_says_so_and_else_blocke
     assert found.rows[LedgerRow.BLOCKED] == pytest.approx(0.3)
 
 
+def test_what_the_host_took_is_waited_for_as_far_as_no_source_saw_a_thread() -> None:
+    seen = [profile(thread(cpu=0.5, queued=0.2), active=1.0, blocked=1.0)]
+    for stolen, queued in ((0.1, 0.3), (5.0, 0.5)):
+        found = ledger(seen, 1.0, stolen=stolen)
+        assert found.rows[LedgerRow.QUEUED] == pytest.approx(queued)
+        assert found.rows[LedgerRow.BLOCKED] == pytest.approx(1.5 - queued)
+
+
 def test_more_threads_than_cores_cost_nothing_that_the_launch_does_not_have() -> None:
     """Four threads on two cores: each waits half of the time, and no slot is lost."""
     threads = [thread(cpu=0.5, queued=0.5) for _ in range(4)]
