@@ -166,7 +166,7 @@ class TestCpuTime:
         used = report.user + report.system
         assert report.on_cpu < 0.7 * used  # most children lived and died unseen
         share = report.runqueue_wait / (report.runqueue_wait + report.on_cpu)
-        assert 0.6 < share < 0.95  # four wait for one core: three quarters, more where others use it too
+        assert share > 0.6  # four wait for one core: three quarters, and more if others use it, too
 
 
 class TestMemory:
