@@ -4,8 +4,11 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <limits>
 
@@ -239,17 +242,20 @@ void resolve_allocation() {
   resolving = false;
 }
 
+// By calls of the system alone, as this is in a signal handler and a program may have its own mmap().
 void time_faults() {
   constexpr std::size_t page = 4096, pages = 8, first = 2;  // the first also make room in the page table
-  void* const place = mmap(nullptr, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (place == MAP_FAILED) return;
-  madvise(place, pages * page, MADV_NOHUGEPAGE);
+  const long at =
+      syscall(SYS_mmap, nullptr, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (at == -1) return;
+  auto* const place = std::bit_cast<volatile char*>(at);
+  syscall(SYS_madvise, place, pages * page, MADV_NOHUGEPAGE);
   for (std::size_t k = 0; k < pages; ++k) {
     const std::uint64_t began = cycles();
-    static_cast<volatile char*>(place)[k * page] = 1;
+    place[k * page] = 1;
     if (k >= first) cycles_in_faults += std::min(cycles() - began, longest);
   }
-  munmap(place, pages * page);
+  syscall(SYS_munmap, place, pages * page);
   faults_looked_at += pages - first;
   local.thread->faults_before += pages;
   file->header.cycles_of_a_fault = static_cast<std::uint32_t>(cycles_of_a_fault());
