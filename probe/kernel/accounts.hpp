@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the processes of the tree used: exact where the kernel says it at their end, sampled where it does
-// not.
+// What the processes of the tree used: exact if the kernel reports it at their end, else sampled.
 #pragma once
 
 #include <sys/resource.h>
@@ -20,7 +19,7 @@ namespace corescale::probe {
 struct ended_process {
   pid_t pid = 0;
   /// The last one sampled, so that a wrapper's target is named; else the file launched or the kernel's short
-  /// name. Older than the end: another program may have taken over since.
+  /// name. It was read before the end, so the process may have executed another program since.
   std::string executable;
   /// The kernel's short name at the end: the start of the file's name, unless the program chose another.
   std::string name;
@@ -28,7 +27,8 @@ struct ended_process {
   std::vector<int> affinity;
 };
 
-/// Beyond these, those of one executable are listed as one: times added, peaks the largest.
+/// Beyond this number, processes of the same executable share an entry, with the sum of their times and their
+/// largest peak.
 inline constexpr std::size_t listed_processes = 100;
 
 /// Time on a core and time waiting for one, in seconds, from schedstat.
@@ -43,13 +43,13 @@ struct schedule_times {
 
 class accounts {
  public:
-  /// Names the main process before it can be sampled; what its schedstat held before the program is not the
-  /// program's.
+  /// Names the main process before it can be sampled. `schedstat` is what it had used before it executed the
+  /// program, and is not counted.
   void introduce(pid_t process, const std::string& executable, std::string_view schedstat);
   /// Every process should be in the version 2 group of this name or below it.
   void expect_in(const std::string& group) { group_ = "/" + group; }
-  /// Reads every thread and process of the tree. Costs some microseconds a thread. Stops where a child has
-  /// ended meanwhile, so that a look delays nobody's end.
+  /// Reads every thread and process of the tree. Costs some microseconds a thread. Stops once a child has
+  /// ended, so that sampling does not delay its reaping.
   void sample();
   /// Reads what a zombie still shows; call between its end and wait4.
   void last_look(pid_t zombie);
@@ -59,12 +59,14 @@ class accounts {
   /// Nothing where the kernel keeps no schedstat.
   std::optional<schedule_times> schedule() const;
   /// Whether some thread ended after its last reading, so that schedule() is a lower bound. Both of its times
-  /// miss the same: their ratio is an estimate.
+  /// lack the same threads, so their ratio is an estimate.
   bool schedule_incomplete() const;
-  /// The largest sampled sum of the anonymous resident bytes of all processes. A lower bound in time; pages
-  /// that a fork shares copy-on-write count in each process. 0 when never sampled.
+  /// The largest sampled sum of the anonymous resident bytes of all processes. The peak may fall between two
+  /// samples, so this is a lower bound. But pages that a fork shares copy-on-write count in each process. 0
+  /// when never sampled.
   std::uint64_t anonymous_peak() const { return anonymous_peak_; }
-  /// The largest process, in bytes: exact in time, mapped files included.
+  /// The peak of the largest process, in bytes and including mapped files. The kernel measures it, so no peak
+  /// is missed.
   std::uint64_t largest_peak() const;
   /// The largest sampled resident memory of a process, in bytes: a lower bound of its peak.
   std::uint64_t resident_peak() const { return resident_peak_; }
@@ -72,8 +74,8 @@ class accounts {
   std::vector<pid_t> seen_running(const std::string& executable) const;
   /// Whether a process was seen outside the group that was expected.
   bool left_group() const { return left_group_; }
-  /// Whether a process seen at its end ignored its children's ends: the kernel then reaps them, and nobody is
-  /// told their times.
+  /// Whether a process that was seen at its end ignored SIGCHLD. The kernel then reaps its children, and
+  /// their times are lost.
   bool children_undetected() const { return children_undetected_; }
 
   double user() const;

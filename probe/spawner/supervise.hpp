@@ -19,7 +19,7 @@ struct supervised {
   verdict why;
   /// Seconds of the monotonic clock.
   double when;
-  /// Processes that outlived the main one, or the whole tree where it was killed but for the main one.
+  /// Processes that outlived the main one. If the tree was killed: all its processes except the main one.
   int leftovers;
   /// Those that could not be killed within ten seconds: of another user, or stuck in the kernel.
   std::vector<pid_t> survivors;
@@ -29,14 +29,15 @@ struct supervised {
   int asked_by_program;
 };
 
-/// Makes this process fit to supervise: signals blocked, for sigtimedwait, which gets those too that the caller ignores, as the
-/// program then does; a session of its own, so that a terminal's Ctrl-C does not reach it, unless its caller made it
-/// the leader of a process group; subreaper; a cancellation once the parent is gone; no descriptor that the
-/// program would inherit.
+/// Prepares this process to supervise. Blocks signals, which sigtimedwait then receives; that includes those
+/// that the caller ignores, and the program ignores them too. Starts a session, so that a terminal's Ctrl-C
+/// does not reach this process, unless the caller made it the leader of a process group. Becomes a subreaper,
+/// is cancelled once the parent is gone, and leaves no descriptor that the program would inherit.
 void become_supervisor();
 
-/// `report` is watched for its reader, whose end cancels. `look` is called at intervals, `at_end` once the main
-/// process has ended or is to, before what it left is. `kill_group` kills all that the control group holds, if any.
+/// Cancels once the reader of `report` is gone. `look` is called at intervals. `at_end` is called once the
+/// main process has ended or must end, before its leftovers are killed. `kill_group` kills all that the
+/// control group holds, if any.
 supervised supervise(const arguments& asked, reaping& children, double started, int report,
                      const std::function<void()>& look, const std::function<void()>& at_end,
                      const std::function<void()>& kill_group);

@@ -12,7 +12,7 @@ LONGEST = 255
 
 _PACKAGE = Path(__file__).resolve().parent
 _INSTRUMENTED = frozenset({"asan", "tsan"})
-"""Builds that are never measured with."""
+"""Builds that are never used to measure."""
 
 
 def find(name: str) -> Path:
@@ -26,7 +26,7 @@ def library(name: str) -> Path:
 
 
 def libraries() -> list[Path]:
-    """Every library that is made to be preloaded into a program, as `library` finds each."""
+    """Every library that can be preloaded into a program, at the path that `library` returns."""
     found = [path for root in (*_installed(), *_built()) for path in root.glob("lib/libcorescale_*.so")]
     return [library(name) for name in sorted({path.name for path in found})]
 

@@ -18,8 +18,8 @@ namespace corescale::inline v0::detail {
 
 namespace {
 
-// What a thread that has no memory yet points at. Written by nobody: its lists are empty, so nothing is taken
-// from them, and no stamp is 0, so nothing is put there.
+// What a thread that has no memory yet points at. Nobody writes to it. Its lists are empty, so nothing is
+// taken from them; no stamp is 0, so nothing is put there.
 constinit pool no_memory(0, 0);
 
 void end_of_thread() noexcept {
@@ -30,8 +30,8 @@ void end_of_thread() noexcept {
   pools.detach(*mine);
 }
 
-// A fork() while another thread holds one of these would leave it locked in the child for ever. The accounts
-// of other threads are lost there, and so never locked.
+// A fork() while another thread holds one of these would leave it locked in the child for ever. The child
+// forgets the accounts of other threads, so these need no lock.
 void lock() {
   pools.mutex.lock();
   if (pool* const mine = own_pool) mine->account.mutex.lock();
@@ -52,14 +52,14 @@ void begin_child() {
   mine->inbox_bytes.store(0, std::memory_order_relaxed);
 }
 
-// LeakSanitizer reads no pointer in poisoned memory, and so would report every held block behind the first of its
-// list: it looks after this.
+// LeakSanitizer reads no pointer in poisoned memory, and so would report every held block after the first of
+// its list. This runs before it looks.
 void end_of_process() {
   pools.set_hold(false);
   end_of_thread();
 }
 
-// From the library's load on: a fork() never finds one thread in the middle of this.
+// Registered when the library is loaded, so that a fork() never finds a thread in the middle of a change.
 [[maybe_unused]] const int handles_forks = pthread_atfork(lock, unlock, begin_child);
 
 void end_of_calling_thread(void*) { end_of_thread(); }
@@ -75,7 +75,8 @@ void watch_this_thread() {
   static const char noticed = 0;
   constinit static std::atomic_flag watched{};
   pools_end.await(&noticed);
-  // Not at the library's load: LeakSanitizer looks at what comes before, and this is to come first.
+  // Not when the library is loaded: functions registered later run earlier, and this must run before
+  // LeakSanitizer looks.
   if (address_sanitizer_watches() && !watched.test_and_set()) std::atexit(end_of_process);
 }
 
@@ -83,8 +84,8 @@ void watch_this_thread() {
 
 namespace {
 
-/// Whether a thread that is not here was in the middle of a change of the account. Another one's as well, as any
-/// thread may return a block.
+/// Whether a thread that does not exist in the child was changing the account. It need not be the account's
+/// own thread, as any thread may return a block.
 bool was_left_locked(in_use_account& account) noexcept {
   if (!account.mutex.try_lock()) return true;
   account.mutex.unlock();

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`--dry-run` of every verb: what would be launched, and for how long by what was launched before. Launches nothing."""
+"""`--dry-run` of every verb: what would be launched, and how long it takes according to earlier runs. Launches
+nothing."""
 
 import contextlib
 import shutil
@@ -26,14 +27,14 @@ RACE_LAUNCHES = (4, 15)
 """launches of each configuration in a race at 1% and at 3% noise (docs/results/race_simulation.md)"""
 
 FIRST_ANSWER = f"--budget {4 * (BASELINE_EVERY - 1)}x"
-"""option with which a race has two launches for each configuration of the first block, and as many to confirm"""
+"""the smallest budget for an answer: two launches for each configuration of the first block, and as many to confirm"""
 
 
 def dry_run(experiment: Experiment, request: RunRequest, machine: Machine) -> None:
     """Print the plan and the time that it takes.
 
-    Raises ProgramError, UsageError and StoreError, as measuring would, where a program cannot be launched or its files
-    are not there; of a study, which may be meant for another machine, a missing program is a note.
+    Raises ProgramError, UsageError and StoreError, as measuring would, if a program cannot be launched or its files are
+    missing. A study may be meant for another machine, so there a missing program is only noted.
     """
     if request.json:
         raise UsageError("a plan is text", where="--dry-run --json", remedy="drop one of them")

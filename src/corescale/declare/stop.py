@@ -18,13 +18,13 @@ SPENT_GROWTH = 1.5
 """The same if each look spends a part of the error: fewer looks cost less of it. From 8 on: 12, 18, 27, 40, 60, 90."""
 
 DECIDED_BLOCKS = 90
-"""Blocks at most until the findings of a study are decided: at a scatter of 0.2, 90 of them show a difference of 9%."""
+"""Most blocks for deciding the findings of a study: at a scatter of 0.2, 90 blocks show a difference of 9%."""
 
 LOOK_ERROR = 0.8
-"""Share of the error that intervals at looks have: a fifth is reserved.
+"""Share of the allowed error that the interval at each look uses. The other fifth is reserved.
 
-Stopping where an interval is narrow favours those that are too narrow: at 0.95 per look 92.9% covered in the worst of
-25 simulated cases, at 0.96 93.6% (docs/measuring.md).
+Stopping at a narrow interval favours those that are too narrow. In the worst of 25 simulated cases, intervals of 95% at
+each look covered 92.9%, and intervals of 96% covered 93.6% (docs/measuring.md).
 """
 
 GATE_ERROR = 0.5
@@ -37,11 +37,12 @@ USUAL_BUDGET = "5m"
 """Budget if neither a budget nor a number of blocks is named."""
 
 CONFIRM_BLOCKS = 10
-"""Confirmation pairs before a race has seen how many it takes."""
+"""Confirmation pairs that are assumed before a race knows how many it needs."""
 
 
 def growing(first: int, growth: float = GROWTH) -> Iterator[int]:
-    """Numbers of blocks at which one looks, without end; by default a look is at most a fifth of its blocks late."""
+    """The endless sequence of block counts at which a rule looks. By default a look is late by at most a fifth of its
+    blocks."""
     return itertools.accumulate(itertools.repeat(growth), lambda n, g: math.ceil(n * g), initial=first)
 
 
@@ -50,7 +51,7 @@ class Stop(Model):
 
     rule: Literal["width", "replicates", "race", "decided", "calm"] = "width"
     min_blocks: int = Field(default=8, ge=1)
-    """first look; below 6 there is no 95% interval, and 8 spare the stop an interval that is narrow by luck"""
+    """blocks at the first look; below 6 there is no 95% interval, and with 8 an interval is rarely narrow by luck"""
     max_blocks: int = Field(default=40, ge=1)
     """last look: reported as "width not reached", never as equality"""
     width: float = Field(default=0.02, gt=0)
@@ -65,7 +66,7 @@ class Stop(Model):
     launches: int | None = Field(default=None, ge=1)
     """budget counted in launches"""
     binding: bool = False
-    """whether the budget was typed: then it ends also what has no interval yet, and a block that is under way"""
+    """whether the budget was typed; if so, it also ends a run without an interval, and a block that is under way"""
     confirm_pairs: int | None = Field(default=None, ge=0)
     """confirmation pairs of the winner of a race and the baseline; None: as many as it takes"""
 
@@ -76,7 +77,7 @@ class Stop(Model):
         return self
 
     def longer(self, wanted: str | None) -> Self:
-        """Twice as long by whatever ended it, or up to the budget that is named; raises UsageError."""
+        """The same with its limit doubled, or with the budget `wanted`. Raises UsageError."""
         if wanted is not None:
             return self.model_copy(update=quantities.budget(wanted) | {"binding": True})
         limits = ("budget", "launches") if self.budget is not None or self.launches is not None else ("max_blocks",)
@@ -92,7 +93,8 @@ class Stop(Model):
 
     @property
     def looks(self) -> tuple[int, ...]:
-        """The block counts at which the rule may end the experiment: few, and at most a third of its blocks late."""
+        """The block counts at which the rule may end the experiment. They are few; a look is late by at most a third of
+        its blocks."""
         later = growing(self.min_blocks)
         if self.rule == "decided":
             later = itertools.accumulate(
@@ -102,10 +104,11 @@ class Stop(Model):
 
     @property
     def spent(self) -> float:
-        """Share of the error that each interval has: what ends a run by what its intervals are pays for its looks."""
+        """Share of the allowed error that each interval uses. A rule that ends a run because of its intervals must use
+        less at each look."""
         return {"width": LOOK_ERROR, "calm": GATE_ERROR}.get(self.rule, 1.0)
 
     @property
     def reading_confidence(self) -> float:
-        """Confidence of the ratio intervals, such that they cover with `confidence`, printed as that."""
+        """Confidence at which ratio intervals are computed, so that they cover with `confidence`, which is printed."""
         return 1 - self.spent * (1 - self.confidence)

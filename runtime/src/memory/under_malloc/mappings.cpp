@@ -20,7 +20,7 @@ namespace {
 struct mapping {
   char* memory;
   std::size_t bytes;
-  std::uint32_t behind = 0;  ///< bytes behind these, for a guard: hardened
+  std::uint32_t behind = 0;  ///< bytes after these for a guard, if hardened
   guard guarded = guard::none;
 };
 
@@ -42,7 +42,7 @@ std::size_t home_of(const void* memory) noexcept {
          (room - 1);
 }
 
-/// Its place; that of a free one where it is not there.
+/// Index of the entry for `memory`, or of a free entry if there is none.
 std::size_t find(const void* memory) noexcept {
   std::size_t k = home_of(memory);
   while (places[k].memory && places[k].memory != memory) k = (k + 1) & (room - 1);
@@ -57,7 +57,8 @@ void drop(mapping one) noexcept {
   mapping_lock.take();
 }
 
-/// Under the lock, which it leaves for as long as the kernel works: another thread may be first, and enlarge it.
+/// Call with the lock held. The lock is released while the kernel works, so another thread may enlarge the
+/// table first.
 bool grow() noexcept {
   const std::size_t had = room, wanted = had ? 2 * had : 256;
   mapping_lock.leave();
@@ -113,7 +114,8 @@ mapping unkeep(std::size_t k) noexcept {
 /// The same memory of another size, elsewhere if need be; nothing where that is impossible.
 mapping resized(mapping old, std::size_t bytes) noexcept {
 #ifdef __SANITIZE_THREAD__
-  // It does not see mremap(), and takes a place for what was there before: the stack of a thread that has ended, for one.
+  // ThreadSanitizer does not see mremap(): it takes the new place for what was there before, such as the
+  // stack of an ended thread.
   if (bytes) return {};
 #endif
   void* const moved = mremap(old.memory, old.bytes, bytes, MREMAP_MAYMOVE);
@@ -123,8 +125,9 @@ mapping resized(mapping old, std::size_t bytes) noexcept {
   return {static_cast<char*>(moved), bytes};
 }
 
-/// The kept one of the nearest size, so that few pages are new: its front if it is more than a quarter larger. It may be smaller.
-/// Nothing for none. What is to be aligned to more than a page need not move.
+/// The kept mapping of the nearest size, so that few pages are new. If it is more than a quarter larger, only
+/// its front. It may be smaller. Empty if none fits. If the alignment exceeds a page, only mappings that can
+/// stay in place are taken.
 mapping reuse(std::size_t bytes, std::size_t alignment) noexcept {
   const auto apart = [bytes](const mapping& one) {
     return one.bytes > bytes ? one.bytes - bytes : bytes - one.bytes;

@@ -44,7 +44,8 @@ class Candidate:
 
 
 def candidates(records: Sequence[Record], experiment: Experiment, racing: RaceAnswer) -> tuple[Candidate, ...]:
-    """Every configuration that was launched, fastest first, those that may not win last; regrets are of the race."""
+    """Every configuration that was launched, fastest first; those that may not win come last. Regrets are the
+    race's."""
     times, now, breaking = table(records, experiment.response), baseline(experiment), broken(records, experiment)
     confidence = experiment.stop.confidence
 
@@ -76,7 +77,8 @@ def candidates(records: Sequence[Record], experiment: Experiment, racing: RaceAn
 
 
 def _excluded(records: Sequence[Record], c: Configuration, experiment: Experiment, *, lost: bool) -> str | None:
-    """Failures while it was to be confirmed count, but do not bar the baseline; `lost`: most launches were killed."""
+    """Why `c` may not win, or None. Failures in confirmation pairs count, except for the baseline. `lost`: most
+    launches were killed."""
     fresh = () if c == baseline(experiment) else of(records, c, "confirm")
     launches = (*of(records, c), *(record for record in fresh if not record.ok))
     bad = [record for record in launches if not record.ok and (record.status != "capped" or lost)]
@@ -87,9 +89,9 @@ def _excluded(records: Sequence[Record], c: Configuration, experiment: Experimen
 
 
 SLOWER = 0.10
-"""share by which a launch that is called cheaper is slower, at most"""
+"""a cheaper launch is slower by at most this share"""
 CHEAPER = 0.05
-"""fewer core-seconds at least; and more saved than lost"""
+"""a cheaper launch saves at least this share of core-seconds, and a larger share than it loses in time"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,7 @@ class Flaky:
     """T_baseline / T by the measuring blocks: exploratory"""
     failures: int
     launches: int
-    """those that failed, of all that count"""
+    """all launches that count, of which `failures` failed"""
 
 
 def cheaper(

@@ -27,7 +27,8 @@ def judged(finding: Finding, ratio: Interval, cells: Sequence[Interval], shared:
 
 
 def _several(cells: Sequence[Verdict], shared: Sequence[Verdict], finding: Finding) -> Verdict:
-    """`holds` if that many of `shared` do; `does not hold` if too few of `cells` are left."""
+    """`holds` if as many of `shared` hold as the claim asks for; `does not hold` if too few of `cells` are left for
+    that."""
     if shared.count("holds") >= finding.several:
         return "holds"
     return "does not hold" if len(cells) - cells.count("does not hold") < finding.several else "open"

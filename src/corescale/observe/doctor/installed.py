@@ -23,8 +23,8 @@ Group = Literal["allocators", "threading", "MPI", "Slurm", "tools", "corescale"]
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """Found by its Python module, the first of its libraries, or the first of its programs whose version text `says`
-    matches."""
+    """Something to look for: a Python module, libraries or programs. The first one that is there counts. Of programs,
+    it is the first whose version text matches `says`."""
 
     group: Group
     name: str

@@ -112,7 +112,8 @@ def _mark(point: Point, x: str, called: str) -> Mark:
 
 
 def _fits(answer: Modelled) -> Iterator[tuple[str, OverheadFit]]:
-    """The claimed sum under its name, and what it is compared with: the better sum, or its fit elsewhere."""
+    """The claimed sum and its rival, each with its label. The rival is a better sum, or the same sum as fitted
+    elsewhere."""
     assert answer.claimed is not None and answer.choice is not None, "asked for by the caller"
     yield answer.claimed.model, answer.claimed
     if answer.beside is not None:
@@ -122,7 +123,7 @@ def _fits(answer: Modelled) -> Iterator[tuple[str, OverheadFit]]:
 
 
 def _lines(answer: Modelled, x: str) -> Marked:
-    """What each fit says of the same configurations: a line for each p, or one from 0 where x is all that it has."""
+    """What each fit predicts for the same configurations: a line for each p, or one from 0 if x is its only factor."""
     marked: Marked = {}
     for label, fit in _fits(answer):
         alone = fit.factors == (x,)
@@ -146,7 +147,7 @@ def _differences(answers: Sequence[Answer]) -> Chart:
 
 
 def _ticks(largest: float) -> tuple[float, ...]:
-    """0 and at most four round numbers: those of a small factor are long."""
+    """0 and at most four round numbers. There are so few because those of a small factor are long."""
     step = rounded(largest / MOST_TICKS)
     return tuple(round(k * step, 12) for k in range(MOST_TICKS + 1) if k * step <= largest) if step else ()
 

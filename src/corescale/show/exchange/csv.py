@@ -38,7 +38,7 @@ def written(heads: Iterable[object], rows: Iterable[Iterable[object]]) -> str:
 
 
 def plain(value: object) -> object:
-    """Empty for what is missing; `true` and `false`."""
+    """The value as a cell: empty if it is missing, `true` or `false` for a bool."""
     if isinstance(value, bool):
         return str(value).lower()
     return "" if value is None or (isinstance(value, float) and math.isnan(value)) else value

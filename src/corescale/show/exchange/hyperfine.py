@@ -47,7 +47,7 @@ def export(result: Result) -> str:
 
 
 def benchmarks(result: Result) -> tuple[Benchmark, ...]:
-    """The configurations in order of first launch in the request's order, with the line that launches each."""
+    """The configurations that were launched, in the request's order, each with the line that launches it."""
     measured = [record for record in result.records if record.phase == "measure"]
     seen = {record.configuration for record in measured}
     order = [*(c for c in result.lines if c in seen), *(r.configuration for r in measured)]
@@ -55,7 +55,7 @@ def benchmarks(result: Result) -> tuple[Benchmark, ...]:
 
 
 def _name(result: Result, configuration: Configuration) -> str:
-    """A comparison's commands go by the names that they were given, parameters filled in as hyperfine has them."""
+    """A command of a comparison has the name that was given, with parameters filled in as hyperfine does."""
     given = configuration.get("command")
     if given is None:
         return result.line(configuration)

@@ -22,9 +22,9 @@ inline constexpr bool records<real<Base>> = true;
 /// recording, append the operation to it. Parameters alone give a parameter and are not recorded. Partial
 /// derivatives are computed here, where the operands are at hand, and not at the reverse sweep.
 ///
-/// Inlined by order where Base is cheap: g++ leaves functions of this size as calls, through which numbers travel in
-/// memory, and that costs more than an operation does. Not where Base itself records, as each operator would then hold
-/// all that it records there: 37 operators of real<real<double>> took 40 s to compile.
+/// If Base is cheap, always_inline forces inlining. g++ would call functions of this size and pass numbers in
+/// memory, which costs more than an operation. If Base itself records, nothing is forced, because each
+/// operator would contain all of Base's recording: 37 operators of real<real<double>> took 40 s to compile.
 template <class Base>
 struct operators {
   using number = real<Base>;
@@ -66,7 +66,7 @@ struct operators {
     return number(static_cast<Base>(Row::value(x.value_, y.value_)));
   }
 
-  /// A comparison, which a later evaluation must find as it is now.
+  /// Records a comparison. A later evaluation must find the same outcome.
   template <class Comparison>
   static bool compare(const number& x, const number& y) {
     const bool outcome = Comparison::holds(x.value_, y.value_);
@@ -102,7 +102,8 @@ struct operators {
   static std::uint64_t place(const number& x) { return x.place_; }
 
  private:
-  /// Keeps of an operand that varies the partial derivative, where that does not follow from the operation; of a parameter, the value.
+  /// Keeps the partial derivative of a variable operand, unless it follows from the operation. Keeps the
+  /// value of a parameter.
   template <class Row, bool XVaries, bool YVaries>
   [[gnu::always_inline]] static number record(recorder<Base>& tape, const number& x, const number& y) {
     if (tape.is_full()) [[unlikely]]
@@ -115,7 +116,7 @@ struct operators {
     if constexpr (operations::kept_of<as>() == 0) {
       return {z, tape.put(op, of_x, of_y)};
     } else if constexpr (operations::kept_of<as>() == 1) {
-      // the variable first, where that is the same
+      // the variable first, if the operands may be swapped
       if constexpr (!XVaries && !operations::is_difference(op)) return {z, tape.put(op, of_y, 0, x.value_)};
       return {z, tape.put(op, of_x, of_y, XVaries ? y.value_ : x.value_)};
     } else {
@@ -126,8 +127,8 @@ struct operators {
     }
   }
 
-  /// These take and give all in registers: were they to come back into the middle of apply(), the fast path would
-  /// keep its numbers in memory.
+  /// These take and return everything in registers. If they returned into the middle of apply(), the fast
+  /// path would keep its numbers in memory.
   template <class Row>
   [[gnu::noinline, gnu::cold]] static number apply_with_room(number x) {
     open_recording<Base>->grow(*open_recording<Base>);
