@@ -26,10 +26,10 @@ LIST = re.compile(r"(?<=\.) [^.]*:$")
 
 
 def boxed(said: str) -> str:
-    """The first paragraph of the first message between two rules, as one line; empty for none."""
+    """The first paragraph of the first message between two rules, as one line without a full stop; empty for none."""
     _, *messages = RULE.split(said)
     first = " ".join(messages[0].strip().partition("\n\n")[0].split()) if messages else ""
-    return LIST.sub("", first)
+    return LIST.sub("", first).rstrip(".")
 
 
 class Ended(Protocol):

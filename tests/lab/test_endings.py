@@ -36,7 +36,7 @@ CPP = "terminate called after throwing an instance of 'std::runtime_error'\n  wh
         (CPP, "what():  no mesh"),
         ("step(3) of solve(mesh)\n", "step(3) of solve(mesh)"),
         ("\tat F.main(F.java:1)\n", "at F.main(F.java:1)"),
-        (f"{'-' * 74}\nThere are no\nslots.\n\nAsk for fewer.\n{'-' * 74}\n", "There are no slots."),
+        (f"{'-' * 74}\nThere are no\nslots.\n\nAsk for fewer.\n{'-' * 74}\n", "There are no slots"),
     ],
 )
 def test_the_reason_is_what_was_said(tail: str, said: str) -> None:

@@ -30,6 +30,7 @@ from corescale.show.explain import as_json
 
 UNSEEN = "no library could be loaded into it: it is linked statically, set-user-id, or bypasses the C library"
 FULL = "a trace had too little room: free 17 MB of disk in the temporary folder (TMPDIR), or raise ulimit -f"
+NO_RANKS = "no rank called MPI: it is no MPI program, and what its ranks did is booked as one program's"
 
 Note = Callable[[str], object]
 """Takes a note on a result, one line each time."""
@@ -79,12 +80,12 @@ def largest(experiment: Experiment, machine: Machine, note: Note) -> tuple[Profi
     """The launch with the largest p, compared with one of p = 1 if there is such a level."""
     by_size = sorted(grid.configurations(experiment), key=lambda chosen: chosen.layout.p)
     alone, most = by_size[0], by_size[-1]
-    if most.layout.p > machine.default_max_threads:
-        note(f"oversubscribed: p = {most.layout.p} on {machine.default_max_threads} cores")
     compares = alone.layout.p == 1 < most.layout.p
     serial = with_one_thread(experiment, alone if compares else None, machine, note)
     seen = launched(experiment, most, machine, note)
-    return seen, explained(seen, most, serial)
+    made = explained(seen, most, serial)
+    cores = machine.default_max_threads * most.layout.nodes
+    return seen, replace(made, ledger=replace(made.ledger, cores_available=cores if most.layout.p > cores else None))
 
 
 def with_one_thread(experiment: Experiment, alone: Configuration | None, machine: Machine, note: Note) -> Ledger | None:
@@ -100,7 +101,9 @@ def explained(seen: Profiled, chosen: Configuration, serial: Ledger | None) -> E
     """What a launch showed, compared with the ledger of one with one thread."""
     if chosen.layout.p == chosen.layout.threads_per_rank:
         seen = replace(seen, profiles=ranks_as_typed(seen.profiles))
-    made = _ledger(seen, chosen.layout.p, serial)
+    made, ranks = _ledger(seen, chosen.layout.p, serial), sum(profile.is_rank for profile in seen.profiles)
+    notes = (NO_RANKS,) if seen.profiles and not ranks and chosen.layout.p > chosen.layout.threads_per_rank else ()
+    made = replace(made, ranks=max(1, ranks), notes=(*made.notes, *notes))
     return explanation(made, [(profile, Symbols(profile.modules)) for profile in seen.profiles])
 
 

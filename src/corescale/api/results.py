@@ -9,7 +9,7 @@ from typing import Any
 
 from corescale.conclude.answers.verdict import Gates
 from corescale.conclude.conclusion import conclude
-from corescale.declare.equivalent import detected
+from corescale.declare.equivalent import to_set
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations, launch
 from corescale.errors import CorescaleError, StoreError
@@ -30,7 +30,7 @@ def loaded(path: Path) -> store.Run:
 
 def result(run: store.Run, machine: Machine, gate: Gates | None = None, *, every_variable: bool = False) -> Result:
     """What follows from a run's records, and the lines that launch it here; `every_variable`: these set every one."""
-    lines = _lines(run, machine, None if every_variable else detected(run.records))
+    lines = _lines(run, machine, None if every_variable else to_set(run.records))
     shown = concluded(run.records, run.experiment, dict(lines), run.environment, gate, finished=run.finished)
     return replace(shown, run=run.origin, runs={run_name(run): run.folder}, launching=_launching(run))
 

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from corescale.api.results import result
-from corescale.calibration import VARIABLE, file_in_use, file_text, of_machine, standard_file
+from corescale.calibration import VARIABLE, file_in_use, file_text, of_machine, parse, standard_file
 from corescale.cli import usage_errors
 from corescale.cli.measure import measure
 from corescale.cli.output import console, outputs, printed
@@ -52,24 +52,39 @@ def calibrate(
     else:
         if output is None:
             files.make_folder(standard_file().parent)
-        _write(machine, output or standard_file(), quiet=quiet)
+        _write(machine, output or standard_file(), asked=output is not None, quiet=quiet)
 
 
-def _write(machine: Machine, file: Path, *, quiet: bool) -> None:
+def _write(machine: Machine, file: Path, *, asked: bool, quiet: bool) -> None:
+    """`asked`: the file was named, so a doubtful calibration may replace a good one there."""
     if str(file) == "-":
         raise UsageError("writes a file", where="--output -", remedy="name one")
     files.must_be_writable(str(file))
     with Console(stderr=True, quiet=quiet).status("measuring this machine") as status:
         found = constants.measure(machine, status.update)
-    files.write(str(file), file_text(found, machine.in_words))
+    keeps = bool(found.warning) and not asked and _is_good(file, found.machine)
+    if not keeps:
+        files.write(str(file), file_text(found, machine.in_words))
     printed(console(), show.table(found))
     if found.warning:
         typer.echo(
             f"doubtful: {found.warning} meanwhile, and loops would believe it; calibrate again on a quiet machine"
         )
-    typer.echo(f"wrote {file}; loops of this library read it after: export {VARIABLE}={file}")
+    if keeps:
+        typer.echo(f"kept {file}, which is not doubtful; --output {file} replaces it all the same")
+    else:
+        typer.echo(f"wrote {file}; loops of this library read it after: export {VARIABLE}={file}")
     if found.warning:
         raise typer.Exit(ExitCode.INCONCLUSIVE)
+
+
+def _is_good(file: Path, machine: str) -> bool:
+    """Whether it is a calibration of this machine that no warning makes doubtful."""
+    try:
+        there = parse(file.read_text(errors="replace"), str(file))
+    except (OSError, UsageError):
+        return False
+    return there.machine == machine and not there.warning
 
 
 def _train(machine: Machine, request: StudyRequest, levels: Sequence[str]) -> None:

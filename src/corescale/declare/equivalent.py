@@ -17,6 +17,19 @@ def detected(records: Sequence[Record]) -> frozenset[str] | None:
     return frozenset().union(*told) if told else None
 
 
+def to_set(records: Sequence[Record]) -> frozenset[str] | None:
+    """The known variables that the line of a launch sets: those that the programs read; None for all of them.
+
+    If neither a number of threads nor a rank was detected, and numbers of threads were compared, all of those stay:
+    something may read them undetected.
+    """
+    reads = detected(records)
+    if reads is None or reads & {*THREAD_VARIABLES, *RANK}:
+        return reads
+    compared = len({record.configuration.layout.threads_per_rank for record in records}) > 1
+    return reads.union(THREAD_VARIABLES if compared else ())
+
+
 def distinguishable(experiment: Experiment, reads: Collection[str] | None) -> tuple[Configuration, ...]:
     """The configurations, with the baseline number of threads alone where any other is the same launch.
 

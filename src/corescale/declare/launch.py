@@ -58,18 +58,13 @@ class Launch:
         return {**self.environment, "LD_PRELOAD": kept}
 
     def needed(self, reads: Collection[str] | None) -> "Launch":
-        """Without known variables that the program does not read, and without those that this shell sets so already.
-
-        If it reads neither a number of threads nor its rank, all stay: something may read them undetected.
-        """
+        """Without known variables that are not among `reads`, and without those that this shell sets so already."""
         if reads is None:
             return self
-        known = set(reads) & {*env_reads.THREAD_VARIABLES, *env_reads.RANK}
-        kept = {*reads, *(() if known else env_reads.THREAD_VARIABLES)}
         changes = {
             name: value
             for name, value in self.environment.items()
-            if name not in env_reads.KNOWN or (name in kept and os.environ.get(name) != value)
+            if name not in env_reads.KNOWN or (name in reads and os.environ.get(name) != value)
         }
         return replace(self, environment=changes)
 

@@ -29,6 +29,9 @@ TELLING = 4
 SET = re.compile(r"(?<!\S)env (-u \S+ |[A-Za-z_]\w*=\S* )+")
 """variables as a line sets them"""
 
+ROOT = "--allow-run-as-root"
+"""option of Open MPI's mpirun, which names it where it refuses to run"""
+
 
 class Budget(Protocol):
     """What is left, as the policy counts it (conclude/budget.py)."""
@@ -298,4 +301,6 @@ def _remedy(record: Record, otherwise: str) -> str:
     """What to do about a launch that failed."""
     if record.status == "unproved":
         return "leave this allocator out"
+    if ROOT in record.tail:
+        return f"add {ROOT} to the command, or set OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
     return "give it more time: --timeout, --budget" if record.status == "timeout" else otherwise

@@ -173,7 +173,8 @@ class Table:
         """What part it plays in the answer."""
         found = self.result.conclusion
         if isinstance(found, Recommendation):
-            use = {"use this": found.chosen} if found.answered else {}
+            usable = found.answered and getattr(self.rows.get(found.chosen), "excluded", None) is None
+            use = {"use this": found.chosen} if usable else {}
             parts = use | {"baseline": found.baseline}
         else:
             parts = {"reference": found[0].reference} if isinstance(found, tuple) and found else {}

@@ -11,6 +11,7 @@ from corescale.conclude.explain.changes import CHANGES
 from corescale.conclude.explain.explanation import Explanation
 from corescale.conclude.explain.rows import LedgerRow
 from corescale.declare.catalogue.settings import SHORT
+from corescale.show import text
 
 Shown = Mapping[str, Any]
 """A result, or a part of one, as `as_json` makes it."""
@@ -52,6 +53,8 @@ def as_json(found: Explanation, command: Sequence[str] = ()) -> dict[str, Any]:
     return {
         "command": list(command),
         "threads": ledger.threads,
+        "ranks": ledger.ranks,
+        "cores_available": ledger.cores_available,
         "wall": ledger.wall,
         "thread_seconds": ledger.total,
         "cores_used": ledger.cores,
@@ -83,10 +86,9 @@ def as_json(found: Explanation, command: Sequence[str] = ()) -> dict[str, Any]:
 
 def lines(shown: Shown) -> Iterator[str]:
     """The table: a sentence, a line for each row with time in it, and what else the launch shows."""
-    threads = "1 thread" if shown["threads"] == 1 else f"{shown['threads']} threads"
     lost = max(0.0, shown["threads"] - shown["cores_used"])
     yield (
-        f"{threads} x {shown['wall']:.3g} s = {shown['thread_seconds']:.3g} thread-seconds; "
+        f"{_counted(shown)} x {shown['wall']:.3g} s = {shown['thread_seconds']:.3g} thread-seconds; "
         f"{shown['cores_used']:.2g} cores' worth used, {lost:.2g} lost"
     )
     for row, found in shown["rows"].items():
@@ -99,6 +101,15 @@ def lines(shown: Shown) -> Iterator[str]:
     yield from (_swapped(swap, shown) for swap in shown["swaps"])
     yield from _views(shown)
     yield from (f"  note: {note}" for note in shown["notes"])
+
+
+def _counted(shown: Shown) -> str:
+    """`4 threads`, `2 ranks` or `4 threads of 2 ranks`, and that they are oversubscribed. Results that were kept by an
+    earlier version have threads alone."""
+    threads, ranks, cores = shown["threads"], shown.get("ranks", 1), shown.get("cores_available")
+    said = text.count(threads, "thread") if ranks != threads or ranks == 1 else f"{ranks} ranks"
+    said += f" of {ranks} ranks" if ranks not in (1, threads) else ""
+    return said if cores is None else f"{said} (oversubscribed: {text.count(cores, 'core')})"
 
 
 def brief(place: str) -> str:

@@ -125,7 +125,7 @@ def _apart(found: Scan, rows: Sequence[Row], confidence: float) -> str:
 
 
 def failed(found: Scan) -> str:
-    """`2 threads: all 3 launches failed`, of the largest p that never succeeded; empty for none."""
+    """`2 threads: all 3 launches failed with exit code 1`, of the largest p that never succeeded; empty for none."""
     never = [row for row in found.rows if row.failures and row.failures == row.launches]
     if not never:
         return ""
@@ -134,7 +134,7 @@ def failed(found: Scan) -> str:
     launches = "the only launch" if row.launches == 1 else f"all {row.launches} launches"
     more = f", as at {text.count(len(never) - 1, 'more level')}" if len(never) > 1 else ""
     rest = f"; {at(found, others[0])} took {text.join(write(others[0].time))}" if len(others) == 1 else ""
-    return f"{at(found, row)}: {launches} failed{more}{rest}"
+    return f"{at(found, row)}: {launches} {row.ended or 'failed'}{more}{rest}"
 
 
 def weak(found: Scan, confidence: float) -> str:
@@ -210,9 +210,12 @@ def _others(found: Recommendation) -> str:
 
 
 def _rest(found: Recommendation) -> str:
-    """Candidates that failed while they were confirmed; the one that looked faster and failed at times; and constraints
-    that the launch to use is shown neither to meet nor to break."""
+    """Candidates that failed while they were confirmed; how often the launch to use failed; the one that looked faster
+    and failed at times; and constraints that the launch to use is shown neither to meet nor to break."""
     said = [f"{label(c.configuration)} {c.excluded or ''}" for c in found.eliminated]
+    said += [f"{label(c.configuration)} failed in {c.failed[0]} of {text.count(c.failed[1], 'launch', 'launches')}"
+             for c in found.candidates if c.configuration == found.chosen and c.failed[0] and found.failing is None
+             and c.excluded is None]  # fmt: skip
     if (one := found.flaky) is not None:
         failed = f"failed in {one.failures} of {text.count(one.launches, 'launch', 'launches')}"
         said.append(f"{label(one.configuration)} looked {one.faster:.2f}x faster and {failed}")
@@ -242,8 +245,15 @@ def _excluding_baseline(found: Recommendation) -> str | None:
 
 
 def _bound(found: Recommendation) -> float | None:
+    """By what share the launch to use is slower than the best at most. None if that is not known; or if nothing is
+    decided and an estimate beside it is larger: of other launches, but both would be in one line or table.
+    """
     bound = next((c.regret.bound for c in found.candidates if c.configuration == found.chosen), None)
-    return bound if bound is not None and bound <= text.BOUND and len(_allowed(found)) > 1 else None
+    if bound is None or bound > text.BOUND or len(_allowed(found)) < 2:
+        return None
+    estimates = {c.configuration: c.ratio.estimate for c in _allowed(found)}
+    most = (1 + bound) * estimates.get(found.chosen, 1.0)
+    return bound if found.decided or not any(ratio > most for ratio in estimates.values()) else None
 
 
 def exploratory(found: Recommendation) -> str:

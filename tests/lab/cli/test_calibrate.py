@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """`corescale calibrate`: what it writes, the lab and the library read; what cannot be written is said before."""
 
+import contextlib
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import typer
 
 from corescale import native
-from corescale.calibration import CONSTANTS, VARIABLE, parse
+from corescale.calibration import CONSTANTS, VARIABLE, Calibration, file_text, parse, standard_file
+from corescale.cli.calibrate import calibrate
 from corescale.errors import ExitCode
 from corescale.machine import Machine
+from corescale.observe import constants
 from support import commands
 
 
@@ -52,6 +57,34 @@ def test_a_busy_machine_is_calibrated_in_doubt(tmp_path: Path) -> None:
             busy.kill()
     assert done.returncode == ExitCode.INCONCLUSIVE, done.stderr
     assert "doubtful: other programs used" in done.stdout or "doubtful: the hypervisor took" in done.stdout
+
+
+def test_a_doubtful_calibration_replaces_a_good_one_only_if_its_file_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    file, here = standard_file(), Machine.here()
+    good = Calibration(here.fingerprint(), {"clock_ghz": 1.0}, here.cpus_in_words)
+
+    def written(warning: str, output: Path | None = None) -> tuple[str, float]:
+        found = replace(good, values={"clock_ghz": 2.0}, warning=warning)
+        monkeypatch.setattr(constants, "measure", lambda machine, said: found)
+        with pytest.raises(typer.Exit) if warning else contextlib.nullcontext() as ended:
+            calibrate(output, quiet=True)
+        assert ended is None or ended.value.exit_code == ExitCode.INCONCLUSIVE
+        return capsys.readouterr().out, parse(file.read_text(), "").values["clock_ghz"]
+
+    assert written("busy")[1] == 2.0, "better than none"
+    file.write_text(file_text(replace(good, warning="busy"), ""))
+    assert written("busy")[1] == 2.0, "the one there is doubtful too"
+    file.write_text(file_text(replace(good, machine="another"), ""))
+    assert written("busy")[1] == 2.0, "the one there is of another machine"
+    file.write_text(file_text(good, ""))
+    said, clock = written("busy")
+    assert clock == 1.0 and f"kept {file}" in said and "wrote" not in said
+    assert written("busy", file)[1] == 2.0
+    file.write_text(file_text(good, ""))
+    assert written("")[1] == 2.0, "a good one replaces anything"
 
 
 def test_an_option_of_the_training_alone_is_refused() -> None:

@@ -132,15 +132,20 @@ def test_a_static_program_has_what_it_reads_of_the_c_librarys_settings(tmp_path:
     assert any(reason.startswith("allocator: ") for reason in left_out)
 
 
-def test_nothing_is_preloaded_before_gccs_address_sanitizer(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("option", "name"), [("address", "AddressSanitizer"), ("thread", "ThreadSanitizer")])
+def test_nothing_is_preloaded_before_gccs_sanitizers(option: str, name: str, tmp_path: Path) -> None:
     program, source = tmp_path / "built", tmp_path / "source.c"
     source.write_text("int main(void) { return 0; }\n")
-    command = ["gcc", "-fsanitize=address", "-o", str(program), str(source)]
+    command = ["gcc", f"-fsanitize={option}", "-o", str(program), str(source)]
     if subprocess.run(command, capture_output=True, check=False).returncode:
-        pytest.skip("no gcc with AddressSanitizer")
+        pytest.skip(f"no gcc with {name}")
     names, left_out = space.usual([str(program)], space.no_preload([str(program)]))
     assert "allocator" not in names
-    assert any("AddressSanitizer" in reason for reason in left_out)
+    assert any(name in reason for reason in left_out)
+    named = corescale("tune", "-q", "-f", "allocator=system,corescale", "--", str(program), cwd=tmp_path)
+    refused(named, ExitCode.PRELOAD, f"built is built with {name}")
+    alone = corescale("tune", "--dry-run", "-f", "allocator=system", "--", str(program), cwd=tmp_path)
+    assert alone.returncode == ExitCode.OK
 
 
 def test_what_would_make_too_many_configurations_is_left_to_be_asked_for(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from corescale.declare.catalogue import env_reads, settings
-from corescale.declare.factors import THREAD_VARIABLES, Launch, with_thread_variables
+from corescale.declare.factors import Launch, with_thread_variables
 
 
 @pytest.fixture
@@ -27,10 +27,6 @@ def test_what_is_not_read_is_not_set(launch: Launch, monkeypatch: pytest.MonkeyP
 
 def test_of_an_mpi_program_nothing_more_is_set(launch: Launch) -> None:
     assert launch.needed(["PMIX_RANK"]).line == "env MALLOC_CONF=thp:always x"
-
-
-def test_where_no_number_of_threads_is_read_all_are_set(launch: Launch) -> None:
-    assert {*launch.needed(["OMP_PROC_BIND"]).environment} == {*THREAD_VARIABLES, "OMP_PROC_BIND", "MALLOC_CONF"}
 
 
 @pytest.mark.parametrize(

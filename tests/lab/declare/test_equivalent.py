@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launches that differ in nothing that the program reads are one."""
 
+from collections.abc import Sequence
+
 from conftest import Make
-from corescale.declare.equivalent import detected, distinguishable
+from corescale.declare.equivalent import detected, distinguishable, to_set
+from corescale.declare.factors import THREAD_VARIABLES
 from corescale.declare.grid import baseline, configurations
+from corescale.records import Configuration
+from support.play import record as of_one
 from support.stores import record
 
 
@@ -34,3 +39,17 @@ def test_what_any_launch_was_detected_to_read_counts(experiment: Make) -> None:
     assert detected([undetected]) is None
     assert detected([undetected, silent]) == frozenset()
     assert detected([undetected, silent, go]) == frozenset({"GOMAXPROCS"})
+
+
+def test_lines_set_numbers_of_threads_that_nothing_reads_only_if_several_were_compared(experiment: Make) -> None:
+    made = experiment("p", levels={"threads": (1, 2), "level": (1, 9)})
+    one, two = (next(c for c in configurations(made) if c["threads"] == n) for n in (1, 2))
+
+    def lines_set(*reads: str, of: Sequence[Configuration] = (one, two)) -> set[str]:
+        return set(to_set([of_one(configuration, 1.0, reads=reads) for configuration in of]) or ())
+
+    assert lines_set("OMP_PROC_BIND", of=[one]) == {"OMP_PROC_BIND"}
+    assert lines_set("OMP_PROC_BIND") == {*THREAD_VARIABLES, "OMP_PROC_BIND"}
+    assert lines_set("GOMAXPROCS") == {"GOMAXPROCS"}
+    assert lines_set("PMIX_RANK") == {"PMIX_RANK"}, "of an MPI program nothing more"
+    assert to_set([record(made, reads=None)]) is None

@@ -13,18 +13,21 @@ from rich.console import Console
 from corescale.api.results import concluded
 from corescale.cli.output import exit_code
 from corescale.conclude import policy
+from corescale.conclude.answers.recommendation import Recommendation, recommend
 from corescale.conclude.conclusion import conclude
 from corescale.conclude.race.race import Race
 from corescale.declare import command_line
 from corescale.declare.experiment import Experiment
+from corescale.declare.grid import configurations
 from corescale.declare.request import CompareRequest, ScanRequest, TuneRequest
 from corescale.errors import ExitCode
 from corescale.records import Record
-from corescale.show import terminal
-from corescale.show.headline import headline
+from corescale.show import columns, terminal
+from corescale.show.headline import headline, recommendation
 from corescale.show.result import Result
 from support import samples
 from support.play import MACHINE, play
+from support.play import record as play_record
 
 
 @pytest.mark.parametrize("made", [samples.scan_result, samples.weak_result, samples.tune_result, samples.failing_tune])
@@ -83,6 +86,45 @@ def test_a_tune_of_few_launches_decides_nothing(budget: str, said: str) -> None:
     found = concluded(made, experiment, {}, {})
     assert headline(found).startswith(said)
     assert exit_code(found.conclusion) is (ExitCode.INCONCLUSIVE if budget == "4x" else ExitCode.OK)
+
+
+def test_a_level_that_never_succeeds_says_how_it_ended_in_the_first_line() -> None:
+    experiment = command_line.scan(ScanRequest(threads="1,2", runs=3), ["x"], MACHINE)
+    made = failing(experiment, lambda r: r.configuration.layout.p == 2, status="output-differs")
+    assert headline(concluded(made, experiment, {}, {})).startswith(
+        "2 threads: all 3 launches wrote another output than the baseline; 1 thread took 1"
+    )
+    mixed = [dataclasses.replace(r, status="failed", exit_code=r.block) if not r.ok else r for r in made]
+    assert headline(concluded(mixed, experiment, {}, {})).startswith("2 threads: all 3 launches failed; 1 thread took")
+
+
+def test_no_bound_is_said_beside_a_larger_estimate_before_anything_is_decided() -> None:
+    """The bound is of the blocks of the race, and the estimate of a single pair."""
+    experiment = command_line.tune(TuneRequest(threads="2,4", budget="none"), ["x"], MACHINE)
+    now, other = configurations(experiment)[:2]
+    made = [
+        play_record(c, 1.0 + 0.01 * ((k + o) % 3), block=k, order=o)
+        for k in range(6)
+        for o, c in enumerate((now, other))
+    ]
+    made += [play_record(c, t, block=9, phase="confirm") for c, t in ((now, 4.9), (other, 1.0))]
+    found = recommend(made, experiment, picked=other)
+    assert not found.decided and found.gain is not None and found.gain.estimate > 4
+    said = recommendation(found)
+    assert said.startswith("not decided: ") and "of the best" not in said and "4.90x faster" in said
+    assert "of the best" in recommendation(recommend(made[:-2], experiment, picked=now))
+
+
+def test_a_launch_that_failed_too_often_is_not_to_be_used() -> None:
+    experiment = command_line.tune(TuneRequest(threads="1,2", budget="none"), ["x"], MACHINE)
+    now, other = configurations(experiment)[:2]
+    made = [play_record(c, 1.0, block=k, order=o) for k in range(6) for o, c in enumerate((now, other))]
+    made += [play_record(now, 1.0, block=6, status="failed", exit_code=1)]
+    found = concluded(made, experiment, {}, {})
+    assert isinstance(found.conclusion, Recommendation) and found.conclusion.chosen == now
+    assert columns.of(found).roles(now) == ["baseline"]
+    fine = concluded(made[:-1], experiment, {}, {})
+    assert columns.of(fine).roles(now) == ["use this", "baseline"]
 
 
 @pytest.mark.parametrize(

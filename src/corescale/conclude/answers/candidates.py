@@ -12,7 +12,7 @@ import numpy as np
 
 from corescale.conclude import stats
 from corescale.conclude.constraints import broken
-from corescale.conclude.race.answer import RaceAnswer
+from corescale.conclude.race.answer import RaceAnswer, Why
 from corescale.conclude.response import median, of, table
 from corescale.conclude.stats import Interval, Regret
 from corescale.declare.experiment import Experiment
@@ -39,6 +39,8 @@ class Candidate:
     """why it may not win: a failure with its message, a violated constraint; None if it may"""
     launches: int
     oversubscribed: bool
+    failed: tuple[int, int] = (0, 0)
+    """how many of all its launches failed, those to confirm among them, and of how many"""
     capped: bool = False
     """whether it is excluded because most of its launches were killed as too slow"""
 
@@ -50,7 +52,8 @@ def candidates(records: Sequence[Record], experiment: Experiment, racing: RaceAn
     confidence = experiment.stop.confidence
 
     def candidate(c: Configuration) -> Candidate:
-        launches, capped = of(records, c), racing.eliminated.get(c) == "capped"
+        launches, why = of(records, c), racing.eliminated.get(c)
+        every = [record for record in records if record.timed and record.configuration == c]
         good = [record for record in launches if record.ok]
         ratios = times.log_ratio(now, c) if now in times.configurations else np.zeros(0)
         return Candidate(
@@ -61,10 +64,11 @@ def candidates(records: Sequence[Record], experiment: Experiment, racing: RaceAn
             effective_cores=median([record.effective_cores for record in good]),
             core_seconds=median([record.user + record.system for record in good]),
             metrics={name: median([r.metrics.get(name, math.nan) for r in good]) for name in experiment.metrics},
-            excluded=_excluded(records, c, experiment, lost=capped) or breaking.get(c),
+            excluded=_excluded(records, c, experiment, why) or breaking.get(c),
             launches=len(launches),
             oversubscribed=any(record.oversubscribed for record in launches),
-            capped=capped,
+            failed=(sum(record.status not in ("ok", "capped") for record in every), len(every)),
+            capped=why == "capped",
         )
 
     def rank(one: Candidate) -> tuple[bool, float]:
@@ -76,12 +80,17 @@ def candidates(records: Sequence[Record], experiment: Experiment, racing: RaceAn
     return tuple(sorted(map(candidate, times.configurations), key=rank))
 
 
-def _excluded(records: Sequence[Record], c: Configuration, experiment: Experiment, *, lost: bool) -> str | None:
-    """Why `c` may not win, or None. Failures in confirmation pairs count, except for the baseline. `lost`: most
-    launches were killed."""
+def _excluded(records: Sequence[Record], c: Configuration, experiment: Experiment, why: Why | None) -> str | None:
+    """Why `c` may not win, or None. Failures in confirmation pairs count, except for the baseline. `why`: the reason
+    for which the race has eliminated it, if it has.
+
+    If launches may fail (-i), failures exclude only what the race has eliminated, and what never succeeded.
+    """
     fresh = () if c == baseline(experiment) else of(records, c, "confirm")
     launches = (*of(records, c), *(record for record in fresh if not record.ok))
-    bad = [record for record in launches if not record.ok and (record.status != "capped" or lost)]
+    if experiment.ignore_failure and why is None and any(record.ok for record in launches):
+        return None
+    bad = [record for record in launches if not record.ok and (record.status != "capped" or why == "capped")]
     if bad:
         return ending(bad[0]) + (" while it was confirmed" if bad[0].phase == "confirm" else "")
     silent = any(math.isnan(record.response(experiment.response)) for record in launches if record.ok)
@@ -189,11 +198,14 @@ def fastest_flaky(
 def baseline_failures(
     records: Sequence[Record], experiment: Experiment, other: Configuration
 ) -> tuple[str, bool] | None:
-    """How the baseline failed while another never did, and whether that may be chance; None if neither is the case.
+    """How the baseline failed while another never did, and whether that may be chance; None if neither is the case, or
+    if launches may fail (-i) and some succeeded.
 
     Fisher's exact test, and Bonferroni over those that failed and were passed over for the other.
     """
     now, timed = baseline(experiment), [record for record in records if record.timed]
+    if experiment.ignore_failure and any(record.ok and record.configuration == now for record in timed):
+        return None
     made = [record.ok for record in timed if record.configuration == now]
     bad, count = made.count(False), sum(record.configuration == other for record in timed)
     if not bad or other == now:

@@ -22,6 +22,7 @@ from corescale.conclude.warnings import memory_kind
 from corescale.declare.equivalent import Unread, detected, unread
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations
+from corescale.endings import outcome
 from corescale.records import Configuration, Level, Record
 
 SEVERAL = 1.5
@@ -54,6 +55,9 @@ class Row:
     """median number of threads that ran or waited for a core"""
     timing: Timing | None = None
     """mean, spread and range of the launches"""
+    ended: str = ""
+    """how every launch ended, such as `failed with exit code 1`; empty if they ended in several ways, or one succeeded
+    """
 
     @property
     def idle(self) -> bool:
@@ -216,7 +220,13 @@ def row(
         wanted_cores=median([_wanted(record) for record in launches if record.ok]),
         running=median([_running(record) for record in launches if record.ok]),
         timing=timing(records, configuration, experiment.response),
+        ended=_ended(launches),
     )
+
+
+def _ended(launches: Sequence[Record]) -> str:
+    ways = {outcome(record) for record in launches}
+    return ways.pop() if len(ways) == 1 and not any(record.ok for record in launches) else ""
 
 
 def _wanted(record: Record) -> float:

@@ -59,6 +59,10 @@ class Ledger:
     notes: tuple[str, ...] = ()
     work: float | None = None
     """what the program says that it has done"""
+    ranks: int = 1
+    """ranks that the threads are of"""
+    cores_available: int | None = None
+    """cores that the launch could use, if they are fewer than its threads"""
 
     @property
     def total(self) -> float:

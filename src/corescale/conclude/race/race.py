@@ -133,7 +133,10 @@ class Race:
         return mask
 
     def _eliminated(self) -> Mapping[Configuration, Why]:
-        """What is launched no more: not for one burst, nor for one launch that reports a metric beyond its limit."""
+        """What is launched no more: not for one burst, nor for one launch that reports a metric beyond its limit.
+
+        If launches may fail (-i), one is eliminated only if most of its launches do.
+        """
         found: dict[Configuration, Why] = {}
         for c, each in constraints.judged(self.records, self.experiment).items():
             breaks = [one for one in each if one.state == "breaks"]
@@ -142,9 +145,13 @@ class Race:
         racing = [r for r in self.records if r.phase == "measure"]
         made = [*racing, *(r for r in self.records if r.phase == "confirm" and r.configuration != self.now)]
         launches = Counter(r.configuration for r in made)
-        capped = Counter(r.configuration for r in made if r.status == "capped").items()
-        found |= dict.fromkeys((c for c, n in capped if 1 < n > launches[c] / 2), "capped")
-        return found | {r.configuration: "failed" for r in made if not at_least(r, self.experiment.response) > 0}
+
+        def often(some: Iterable[Configuration]) -> Iterable[Configuration]:
+            return (c for c, n in Counter(some).items() if 1 < n > launches[c] / 2)
+
+        found |= dict.fromkeys(often(r.configuration for r in made if r.status == "capped"), "capped")
+        failed = [r.configuration for r in made if not at_least(r, self.experiment.response) > 0]
+        return found | dict.fromkeys(often(failed) if self.experiment.ignore_failure else failed, "failed")
 
     @functools.cached_property
     def _codes(self) -> bounds.Codes:

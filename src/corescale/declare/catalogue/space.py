@@ -95,6 +95,14 @@ def _secure(program: Path) -> bool:
     return bool(other_user or (found.st_mode & stat.S_ISGID and found.st_gid != os.getgid()))
 
 
+SANITIZERS = {
+    "libasan.so": "AddressSanitizer",
+    "liblsan.so": "LeakSanitizer",
+    "libtsan.so": "ThreadSanitizer",
+}
+"""libraries that must come before any other, as gcc links them"""
+
+
 def no_preload(argv: Sequence[str]) -> str:
     """Why no allocator can be preloaded into the command; empty if one may, as far as its file tells."""
     name, program = argv[0], _program(argv)
@@ -102,6 +110,11 @@ def no_preload(argv: Sequence[str]) -> str:
         return f"{name} is set-user-id, for which the loader ignores preloads"
     if program is not None and os.access(program, os.R_OK) and elf.static(program):
         return f"{name} is linked statically"
-    if program is not None and elf.needs(program, "libasan.so"):
-        return f"{name} is built with AddressSanitizer, whose library must be the first"
-    return ""
+    return sanitized(argv)
+
+
+def sanitized(argv: Sequence[str]) -> str:
+    """Why every program fails that is built so and has an allocator before it; empty if this one is not."""
+    program = _program(argv)
+    built = next((one for library, one in SANITIZERS.items() if program and elf.needs(program, library)), "")
+    return f"{argv[0]} is built with {built}, which brings its own malloc" if built else ""

@@ -17,6 +17,7 @@ from corescale.declare.request import CompareRequest, Request, ScanRequest, Tune
 from corescale.declare.work import must_be_even
 from corescale.errors import PreloadError, UsageError
 from corescale.machine import Machine
+from corescale.records import INHERITED
 
 R = TypeVar("R", bound=Request)
 
@@ -29,7 +30,7 @@ def scan(
     if request.weak and request.seal:
         raise UsageError("a model needs the same work at every p", where="--seal", remedy="drop --weak")
     if request.serial and not request.weak:
-        commands.append(build.command(SERIAL, [request.serial], request.shell))
+        commands.append(build.command(SERIAL, [request.serial], request.shell, "--serial"))
 
     def make(asked: ScanRequest) -> Experiment:
         if asked.weak:
@@ -128,16 +129,26 @@ def _checked(experiment: Experiment, wider: Experiment, names: Sequence[str]) ->
 def _loadable(
     request: R, commands: Sequence[Command], unloadable: PreloadError | None, make: Callable[[R], Experiment]
 ) -> Experiment:
-    """What `make` returns, without `allocator=auto` if none can be preloaded; raises the error for one that was
+    """What `make` returns, without `allocator=auto` if none can be preloaded; raises PreloadError for one that was
     named."""
     auto = "auto" in (request.allocators, *(text.partition("=")[2] for text in request.factor if _allocators(text)))
     why = unloadable.what if unloadable else unloadable_by_file(commands)
     if unloadable is not None and not auto:
         raise unloadable
     if not auto or not why:
-        return make(request)
+        made = make(request)
+        _must_bear_allocators(made)
+        return made
     made = make(replace(request, allocators="", factor=[text for text in request.factor if not _allocators(text)]))
     return made.model_copy(update={"left_out": (*made.left_out, f"allocators: {why}"), "no_preload": why})
+
+
+def _must_bear_allocators(made: Experiment) -> None:
+    """Raises PreloadError for a named allocator and a program that would end at its start because of it."""
+    if any(factor.how.preloads and {*factor.levels} - {"system", INHERITED} for factor in made.factors):
+        said = (space.sanitized(command.argv) for command in made.commands if not command.shell)
+        if why := next(filter(None, said), ""):
+            raise PreloadError(why, where="allocator", remedy="leave all allocators but system out")
 
 
 def unloadable_by_file(commands: Sequence[Command]) -> str:

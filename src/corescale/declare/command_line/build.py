@@ -158,12 +158,14 @@ def _within_cores(experiment: Experiment) -> Experiment:
     return experiment.model_copy(update={"left_out": (*experiment.left_out, said)})
 
 
-def command(name: str, words: Sequence[str], shell: bool) -> Command:
-    """A command as typed; one quoted word is split as a shell would, unless it is a file. Raises UsageError."""
+def command(name: str, words: Sequence[str], shell: bool, where: str = "command") -> Command:
+    """A command as typed; one quoted word is split as a shell would, unless it is a file. Raises UsageError, which
+    names the option that it was typed behind (`where`)."""
     quoted = len(words) == 1 and not shell and not paths.is_file(words[0])
-    argv = template.split(words[0], "command") if quoted else tuple(words)
+    argv = template.split(words[0], where) if quoted else tuple(words)
     if not argv:
-        raise UsageError("no command", remedy="put it after the options, as in: -- ./program {threads}")
+        told = "put it after the options, as in: -- ./program {threads}" if where == "command" else "name a program"
+        raise UsageError("no command", where="" if where == "command" else where, remedy=told)
     return Command(name=name, argv=argv if shell else (bundled(argv[0]), *argv[1:]), shell=shell)
 
 

@@ -49,7 +49,7 @@ TRIES: tuple[Try, ...] = (
     (
         "corescale scan -q -r 3 -t 1,2 -i -- sh -c 'exit $((OMP_NUM_THREADS - 1))'",
         3,
-        "2 threads: all 3 launches failed; 1 thread took",
+        "2 threads: all 3 launches failed with exit code 1; 1 thread took",
     ),
     (
         "corescale tune -q --budget 20x -t 1 -L n 1,2 --metric b=stdout-size --subject-to 'b<=0' -- echo {n}",
@@ -78,7 +78,7 @@ TRIES: tuple[Try, ...] = (
     (  # A warm-up that succeeded is no answer.
         "printf '#!/bin/sh\\nrm gone\\n' > gone; chmod +x gone; corescale scan -q -r 1 -w 1 -t 1 -- ./gone",
         4,
-        "1 thread: the only launch failed",
+        "1 thread: the only launch could not be started",
     ),
     (
         "corescale scan -q -- false",

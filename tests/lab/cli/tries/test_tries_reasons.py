@@ -28,6 +28,14 @@ TRIES: tuple[Try, ...] = (
     ),
     ("corescale explain --no-swap -t 1 -- sh -c 'kill -9 $$' 2>&1 | grep -c 'was killed by signal 9'", 4, "1"),
     (
+        "printf '#!/bin/sh\necho --allow-run-as-root >&2; exit 1\n' > starts; chmod +x starts;"
+        " corescale scan -q -r 1 -t 1 -- ./starts 2>&1 | grep -c '; add --allow-run-as-root .*OMPI_ALLOW_RUN'",
+        4,
+        "1",
+    ),
+    ("corescale scan --serial '$P/omp' -- true", 2, r"corescale: --serial: '\$' in '\$P/omp' is for a shell"),
+    ("corescale scan --serial ' ' -- true", 2, "corescale: --serial: no command; name a program"),
+    (
         "printf '#!/bin/sh\nn=$(cat tried 2>/dev/null); echo x$n >tried; test ${#n} -lt 3\n' > flaky; chmod +x flaky;"
         " corescale scan -q -r 8 -t 1 -- ./flaky",
         3,

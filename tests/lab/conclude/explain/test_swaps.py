@@ -86,3 +86,19 @@ def test_what_costs_is_not_said_to_return() -> None:
 ])  # fmt: skip
 def test_only_what_has_something_to_give_back_is_changed(rows: dict[str, float], names: tuple[str, ...]) -> None:
     assert worth_swapping(booked(**rows)) == names
+
+
+@pytest.mark.parametrize(
+    ("of", "said"),
+    [
+        ({}, "2 threads x"),
+        ({"ranks": 2}, "2 ranks x"),
+        ({"threads": 4, "ranks": 2}, "4 threads of 2 ranks x"),
+        ({"threads": 4, "cores_available": 2}, "4 threads (oversubscribed: 2 cores) x"),
+    ],
+)
+def test_the_first_line_counts_ranks_as_ranks_and_says_what_is_oversubscribed(of: dict[str, int], said: str) -> None:
+    shown = as_json(Explanation(replace(booked(), **of), {}, (), {}))  # type: ignore[arg-type]
+    assert next(lines(shown)).startswith(said)
+    kept = {name: value for name, value in shown.items() if name not in ("ranks", "cores_available")}
+    assert next(lines(kept)).startswith(f"{shown['threads']} threads x")

@@ -180,6 +180,26 @@ def test_what_fails_is_launched_no_more_and_the_next_best_is_confirmed() -> None
     assert Race.of(records, experiment).answer().eliminated == {b: "failed"}
 
 
+def test_where_launches_may_fail_those_that_do_give_no_time_and_most_of_them_must_fail_to_exclude_one() -> None:
+    strict = tuning()
+    experiment = strict.model_copy(update={"ignore_failure": True})
+    now, b, c = configurations(experiment)
+    failed = {(now, 1), (b, 0), *((c, block) for block in range(3))}
+    records = [
+        record(one, 0.001 if (one, block) in failed else TIMES[name], block=block, order=order,
+               **({"status": "failed", "exit_code": 1} if (one, block) in failed else {}))
+        for block in range(6) for order, (name, one) in enumerate(zip(TIMES, (now, b, c), strict=True))
+        if one != c or block < 3
+    ]  # fmt: skip
+    assert Race.of(records, strict).answer().eliminated == dict.fromkeys((now, b, c), "failed")
+    assert Race.of(records, experiment).answer().eliminated == {c: "failed"}
+    answer = recommend(records, experiment)
+    assert answer.failing is None
+    assert {one.configuration: one.excluded is None for one in answer.candidates} == {now: True, b: True, c: False}
+    assert {one.configuration: one.failed for one in answer.candidates} == {now: (1, 6), b: (1, 6), c: (3, 3)}
+    assert [round(one.time.estimate, 3) for one in answer.candidates[:2]] == [0.9, 1.0], "failed launches give no time"
+
+
 def flaky(bad: int, count: int) -> Race:
     """The baseline failed in so many of 66, b and c never, launched so often."""
     experiment = tuning()
