@@ -11,7 +11,8 @@
 namespace corescale::inline v0::detail {
 namespace {
 
-// The kernel's masks are as long as its largest CPU number asks for: 2^16 CPUs are eight times what Linux supports.
+// The kernel's mask is as long as its largest CPU number needs. 2^16 CPUs are eight times what Linux
+// supports.
 constexpr std::size_t mask_words = (std::size_t{1} << 16) / (8 * sizeof(unsigned long));
 
 cpu_mask mask_of(long thread) {

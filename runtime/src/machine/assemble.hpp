@@ -12,17 +12,18 @@ namespace corescale::inline v0::detail {
 /// CPU -> the lowest CPU of the group that it belongs to.
 using groups = std::map<int, int>;
 
-/// What hwloc and sysfs tell of a machine, before it is numbered.
+/// What hwloc and sysfs report about a machine, before it is numbered.
 struct described_machine {
   std::set<int> cpus;
   groups cores, sockets, l3;
   std::map<int, int> nodes;  ///< CPU -> the kernel's number of its NUMA node
 };
 
-/// Numbers both alike: cores, sockets and L3 domains from 0 in the order of their lowest CPU. All allowed.
+/// Numbers the CPUs of both sources in the same way: cores, sockets and L3 domains from 0 in the order of
+/// their lowest CPU. All CPUs are allowed.
 topology assemble(const described_machine& found, std::string source);
 
-/// False, and nothing written, in a build without hwloc, or where hwloc tells nothing of this machine.
+/// Returns false and writes nothing in a build without hwloc, or if hwloc reports nothing about this machine.
 bool from_hwloc(topology& here);
 
 }  // namespace corescale::detail

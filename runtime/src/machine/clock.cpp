@@ -11,8 +11,9 @@ struct instant {
   std::int64_t ns;
 };
 
-// Both at once, to some 30 ns: of several tries the one in which least time passed between two readings of the ticks. A first reading
-// of the kernel's clock takes page faults, and any one an interrupt.
+// Reads both clocks at once, to some 30 ns: of several tries, it keeps the one with the least time between
+// its two readings of the ticks. The first reading of the kernel's clock takes page faults, and any reading
+// may take an interrupt.
 instant both_clocks() noexcept {
   instant best{};
   std::uint64_t least = ~std::uint64_t{0};
@@ -27,7 +28,8 @@ instant both_clocks() noexcept {
   return best;
 }
 
-// Taken as the library is loaded, or before: in a static link a program's own initialisers may come first, and ask.
+// Taken when the library is loaded, or earlier: in a static link, a program's own initialisers may run first
+// and ask for it.
 const instant& loaded() noexcept {
   static const instant first = both_clocks();
   return first;

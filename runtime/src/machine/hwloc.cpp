@@ -18,7 +18,7 @@ struct destroy_topology {
 };
 using machine_handle = std::unique_ptr<hwloc_topology, destroy_topology>;
 
-// Only what is asked for is looked for; CPUs that are not allowed stay in.
+// Finds only cores, sockets and L3 caches. CPUs that are not allowed are included.
 machine_handle prepare() {
   hwloc_topology* made = nullptr;
   if (hwloc_topology_init(&made) != 0) throw std::runtime_error("hwloc: cannot start");
@@ -76,7 +76,7 @@ topology describe(hwloc_topology* machine, const char* source) {
 
 }  // namespace
 
-// A machine that HWLOC_ variables only pretend is none to run on.
+// A machine that only HWLOC_ variables describe is not one to run on.
 bool detail::from_hwloc(topology& here) {
   const machine_handle machine = prepare();
   if (hwloc_topology_load(machine.get()) != 0 || hwloc_topology_is_thissystem(machine.get()) == 0)
@@ -104,7 +104,7 @@ topology topology::from_synthetic(const std::string& description) {
 
 #else
 
-// This machine is read from sysfs, another one cannot be described.
+// Without hwloc, this machine is read from sysfs, and no other machine can be described.
 
 bool detail::from_hwloc(topology&) { return false; }
 

@@ -73,7 +73,7 @@ double cores_in_quota() {
   return least;
 }
 
-/// The CPUs of allowed_mask(), in order; empty where the kernel does not tell.
+/// The CPUs of allowed_mask(), in order; empty if the kernel does not report them.
 std::vector<int> allowed_cpus() {
   constexpr int bits = 8 * sizeof(unsigned long);
   const detail::cpu_mask mask = detail::allowed_mask();
@@ -103,7 +103,7 @@ std::size_t process_cores(std::size_t wanted) noexcept {
   constinit static std::atomic<std::size_t> known{0};
   constinit static std::atomic<std::int64_t> next_look{0};
   constexpr std::int64_t between_looks = 100'000'000;  // ns
-  // No static that is made at its first use: a fork() meanwhile would leave it locked in the child.
+  // Not a static that is made at its first use: a fork() during that would leave it locked in the child.
   constinit static std::atomic<std::size_t> all{0};
   if (all.load(std::memory_order_relaxed) == 0)
     all.store(static_cast<std::size_t>(std::max(1L, sysconf(_SC_NPROCESSORS_CONF))),

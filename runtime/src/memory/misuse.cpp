@@ -65,7 +65,7 @@ void report_misuse(const misuse_report& report) {
   told(report);
 }
 
-// --- what checked code does more: each in O(1), and nothing is changed before all is known to be right ---
+// --- what checked code adds: each check is O(1), and nothing changes before all have passed ---
 
 namespace {
 
@@ -113,8 +113,8 @@ block* pool::verify(void* memory) {
   return nullptr;
 }
 
-/// The state is exchanged, so that of two threads that return the same block one is told. By the compilers' function, as
-/// libc++ 14 has no std::atomic_ref.
+/// The state is exchanged, so that if two threads return the same block, one of them is told. This uses the
+/// compilers' builtin, because libc++ 14 has no std::atomic_ref.
 void pool::give_checked(void* memory) noexcept {
   block* const b = verify(memory);
   if (!b) return;
@@ -128,7 +128,7 @@ void pool::give_checked(void* memory) noexcept {
   give_home(b, owner);
 }
 
-// --- what of a thread's memory checked code has in use ---
+// --- the memory of a thread that checked code has in use ---
 
 in_use_account::~in_use_account() { std::free(places_); }
 
@@ -162,7 +162,7 @@ bool in_use_account::insert(block* b) noexcept {
   return true;
 }
 
-/// Those behind it move up, so that the search for them meets no gap.
+/// Later entries move up, so that a search for them meets no gap.
 void in_use_account::erase(const block* b) noexcept {
   const std::lock_guard lock(mutex);
   if (size_ == 0) return;

@@ -109,8 +109,8 @@ void pool::discard(block* b) noexcept {
   slabs.put(b);
 }
 
-// Before more memory is got: a program that goes on with other sizes leaves what it had of the last ones. Of an array that grows by
-// doubling, the last block but one is a third of what is held.
+// Looks before more memory is requested: a program that continues with other sizes leaves the blocks of the
+// earlier ones. For an array that grows by doubling, the last block but one is a third of what is held.
 void pool::release_excess() noexcept {
   if (held() < next_look_) return;
   if (available() > held() / 4) return release_available();

@@ -139,7 +139,7 @@ pool& registry::enliven(std::size_t number) {
   }
 }
 
-/// Several at once, as the first touch of a page costs a thread more than all else that its first request does.
+/// Several at once, because the first touch of a page costs a thread more than the rest of its first request.
 void registry::add_rooms() {
   constexpr std::size_t page = 4096;
   constexpr std::size_t bytes = (8 * sizeof(pool) + page - 1) / page * page;
@@ -164,7 +164,7 @@ pool& registry::insert(std::size_t number) {
   return *made;
 }
 
-/// Without memory for more buckets their chains grow instead.
+/// If there is no memory for more buckets, their chains grow instead.
 void registry::widen() noexcept {
   void* const made = std::calloc(2 * num_buckets_, sizeof(pool*));
   if (!made) return;

@@ -30,8 +30,8 @@ inline pool* owner_of(const block* b) noexcept { return reinterpret_cast<pool*>(
 /// malloc()ed memory, never freed.
 class live_numbers {
  public:
-  /// Below this: more threads than Linux has process ids. Greater ones, which a program chose, are not kept
-  /// here.
+  /// Numbers below this are kept: more than Linux has process ids. A program may choose greater ones, which
+  /// are not kept here.
   static constexpr std::size_t end = std::size_t{1} << 22;
 
   std::size_t least_free() noexcept {
@@ -75,15 +75,15 @@ class live_numbers {
 /// gets the number. Made of malloc()ed pools and no container, so that it works below operator new.
 class registry {
  public:
-  /// A pool that no living thread has, of the least number; made if need be.
+  /// The pool of the least number that no living thread has; made if need be.
   pool& attach();
 
-  /// That of the number; null while a living thread has it.
+  /// The pool of that number; null while a living thread has it.
   pool* attach(std::size_t number);
 
   void detach(pool& left);
 
-  /// For all of these: while `mutex` is held. Null where no thread had the number.
+  /// All of these are called while `mutex` is held. Null if no thread had the number.
   pool* find(std::size_t number) noexcept;
   template <class Function>
   void for_each(Function function) {
@@ -91,7 +91,7 @@ class registry {
       for (pool* p = buckets_[k]; p; p = p->next_pool) function(*p);
   }
 
-  /// Takes those out for which `condition` holds, and hands each to `function`.
+  /// Takes out the pools for which `condition` holds, and hands each to `function`.
   template <class Predicate, class Function>
   void extract_if(Predicate condition, Function function) {
     for (std::size_t k = 0; k < num_buckets_; ++k) {

@@ -24,14 +24,14 @@ namespace {
 
 constexpr std::array<char, guard_bytes> guard{'\xC0', '\x5E', '\xED', '\x0F', '\xA5', '\x5A', '\x3C', '\x96'};
 
-/// Memory stands at 32 behind a multiple of this.
+/// Memory starts 32 bytes after a multiple of this.
 constexpr std::size_t period = 64;
 constexpr std::size_t smallest_page = 4096;
 
-/// Most bytes from what malloc() gives to the block.
+/// The most bytes between the start of what malloc() gives and the block.
 constexpr std::size_t slack = period - alignof(std::max_align_t);
 
-/// Asks the kernel, which reads the mask at `memory` before it finds that the first argument means nothing.
+/// Asks the kernel, which reads the mask at `memory` before it rejects the first argument.
 bool is_readable(const void* memory) noexcept {
   const int kept = errno;
   const bool readable =

@@ -15,14 +15,14 @@ inline std::uint32_t seal_at(const block* b) noexcept {
   return static_cast<std::uint32_t>(mixed >> 32) ^ 0x9e3779b9;
 }
 
-/// A block of that class, none of the small ones, without an owner; null when there is no memory.
+/// A block of that class, which is not a small one, without an owner; null if there is no memory.
 block* block_from_system(std::size_t size_class) noexcept;
 
-/// The end of a block. To return it once more is to return foreign memory.
+/// Ends a block. Returning it once more counts as returning foreign memory.
 void block_to_system(block* b) noexcept;
 
-/// What stands at b, which may be anything, read without the leave of AddressSanitizer; a block of zeros
-/// where nothing can be read.
+/// The header at b, which may be any address, read without AddressSanitizer's checks; all zeros if nothing
+/// can be read.
 block peek(const block* b) noexcept;
 
 void write_guard(block* b) noexcept;

@@ -19,8 +19,8 @@ void set_thread_rules(thread_rules replacement) noexcept { rules = replacement; 
 namespace detail {
 namespace {
 
-/// The owner's counts first: a batch leaves the other thread's count before it enters one of these, so none
-/// is counted twice.
+/// Reads the owner's counts first. A batch leaves the other thread's count before it enters one of these, so
+/// none is counted twice.
 std::size_t bytes_on_their_way(registry& all, const pool& home) {
   std::size_t bytes = home.inbox_bytes.load(std::memory_order_acquire);
   all.for_each([&](const pool& p) { bytes += p.bytes_on_their_way_to(&home); });

@@ -24,9 +24,9 @@ struct outbox {
 
 namespace {
 
-/// Of the blocks that go home together some, the carriers, hold the addresses of others in their memory, so that the others stay
-/// untouched: their cache lines move once, straight to the owner. Word 0 of a carrier is the next carrier, the words behind it are
-/// its cargo, up to a null or the end.
+/// Some of the blocks that go home together, the carriers, hold the addresses of the others in their memory.
+/// So the others stay untouched, and their cache lines move once, straight to the owner. Word 0 of a carrier
+/// is the next carrier, the words behind it are its cargo, up to a null or the end.
 struct carriers {
   block* newest;
   block* oldest;
@@ -141,8 +141,8 @@ void pool::receive_one(block* b) noexcept {
   receive(b, b, b->capacity());
 }
 
-/// By any thread. What arrives in the moment in which the owner ends waits for the number's next thread, or
-/// for free_available(); so do small blocks, as only the owner may touch their slab.
+/// Called by any thread. What arrives while the owner ends waits for the number's next thread, or for
+/// free_available(); so do small blocks, as only the owner may touch their slab.
 void pool::receive(block* newest, block* oldest, std::size_t bytes) noexcept {
   const bool to_system = !receives.load(std::memory_order_acquire);
   if (to_system && (newest->size_class >= num_small || newest != oldest || word_of(newest, 1))) {

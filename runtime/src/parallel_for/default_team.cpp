@@ -24,7 +24,8 @@ namespace {
 
 constexpr std::uint64_t nobody = ~std::uint64_t{0};
 
-/// A team, and for each share of its rounds the team of that share's loops in loops, made at the first use.
+/// A team, and for each share of its rounds a further team, which runs that share's nested loops. Made at the
+/// first use.
 struct crew_of_process {
   std::unique_ptr<spin_team> team;
   std::vector<std::unique_ptr<spin_team>> below;  // one at most is used by whoever runs that share
@@ -59,7 +60,8 @@ class turn {
   bool mine_;
 };
 
-// What failed once may be there later: tried again at the 2nd, 4th, 8th, ... call, and each 1024 at least.
+// What failed once may work later: it is tried again at the 2nd, 4th, 8th, ... call, and at least every 1024
+// calls.
 bool try_now() noexcept {
   if (failures.load(std::memory_order_relaxed) == 0) return true;
   const std::uint32_t call = failures.fetch_add(1, std::memory_order_relaxed) + 1;

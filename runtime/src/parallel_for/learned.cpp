@@ -43,7 +43,8 @@ constinit struct alignas(4096) {
 constexpr double another_loop = 2;
 constexpr double weight_of_new = 0.25;
 
-// A loop that was never faster forked is tried again each 256 calls: a try may take some times as long as the loop.
+// A loop that never gained by a fork is tried again every 256 calls, because a try may take several times as
+// long as the loop.
 constexpr std::uint32_t most_losses = 4;
 
 std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) noexcept {
@@ -96,8 +97,8 @@ void loop_record::learn_alone(double mean_ns) noexcept {
   forks.store(0, std::memory_order_relaxed);
 }
 
-// Two losses in a row, as one may be another program's doing, and none saved in the mean; then longer and longer without a fork, but
-// not for good. What is tried afterwards is judged by itself.
+// It takes two losses in a row, because one may come from another program, and no saving in the mean. Then
+// the loop is not forked for longer and longer, but not for good. A later try is judged by itself.
 void loop_record::learn_gain(double elapsed_ns, double serial_ns) noexcept {
   const auto seen = std::min<std::uint8_t>(forks.load(std::memory_order_relaxed) + 1, most_forks);
   const float before = seen == 1 ? 0 : gain.load(std::memory_order_relaxed);
@@ -115,7 +116,7 @@ void loop_record::learn_gain(double elapsed_ns, double serial_ns) noexcept {
   forks.store(0, std::memory_order_relaxed);
 }
 
-// Not in a second look, a single call behind what may have been an outlier: it is the calls between two samples that tell.
+// Not at a second look, one call after a possible outlier: only the calls between two samples tell.
 void loop_record::learn_interval(std::uint64_t now) noexcept {
   if (in_doubt.load(std::memory_order_relaxed) == doubt::second_look) return;
   const std::uint32_t call = calls.load(std::memory_order_relaxed);

@@ -49,9 +49,10 @@ class loop_times {
   double squares_ = 0;
 };
 
-/// What to do about a sample that says that a loop has become another one: it may be an outlier, as that of a short even
-/// loop is one block a thread, with no others to clamp it by. It is believed, and the next call is timed too, but not the
-/// one after that, however that may differ: a loop that changes at each call would be timed at each.
+/// What to do about a sample that says that a loop has changed. It may be an outlier, because a short even
+/// loop has one block a thread, and no others to clamp it by. So the sample is believed, and the next call is
+/// timed, too. The call after that is not, however much they differ: a loop that changes at each call would
+/// be timed at each.
 enum class doubt : std::uint8_t { none, look_again, second_look };
 
 /// What is known of one place that loops, over all its calls. Any number of threads may read and write at once: each
@@ -113,13 +114,14 @@ struct alignas(cache_line / 2) loop_record {
   /// Takes in how long a forked call took, and what it would have taken alone.
   void learn_gain(double elapsed_ns, double serial_ns) noexcept;
 
-  /// The time up to the next timed call is none between calls.
+  /// The time until the next timed call does not count as time between calls.
   void forget_interval() noexcept { sampled_at.store(0, std::memory_order_relaxed); }
 
   /// Takes in when a timed call began.
   void learn_interval(std::uint64_t now) noexcept;
 
-  /// Of a loop that takes `predicted_ns` alone: forks that did not pay for a short one say nothing of a much longer one at that place.
+  /// For a loop that takes `predicted_ns` alone. Forks that did not pay for a short loop say nothing about a
+  /// much longer one at that place.
   bool may_fork(double predicted_ns = 0) const noexcept {
     const std::uint32_t until = serial_until.load(std::memory_order_relaxed);
     return until == 0 || static_cast<std::int32_t>(calls.load(std::memory_order_relaxed) - until) >= 0 ||
@@ -143,7 +145,7 @@ struct alignas(cache_line / 2) loop_record {
   static constexpr double much_longer = 4;
   // A thread that another program displaces now and then comes late to one join in some, and saves time in the mean.
   static constexpr std::uint8_t most_forks = 16;
-  // A later join than this is chance, however late.
+  // A join later than this is chance, however late it is.
   static constexpr double least_gain = -3;
   // Half of the time for which a thread of the default team spins.
   static constexpr float often_ns = team_options::usual_spin_for / std::chrono::nanoseconds(2);

@@ -29,7 +29,7 @@
 namespace corescale::inline v0::detail {
 namespace {
 
-/// The core groups of this machine, numbered from 0.
+/// The L3 domains of this machine, numbered from 0.
 class core_groups {
  public:
   explicit core_groups(const topology& machine) {
@@ -48,7 +48,7 @@ class core_groups {
   /// Among the CPUs that the process may use.
   std::uint32_t count() const noexcept { return count_; }
 
-  /// The group of the CPU that the calling thread runs on now; 0 without a look if there is only one.
+  /// The domain of the CPU that the calling thread runs on now; 0 without a look if there is only one domain.
   std::uint32_t here() const noexcept {
     if (count_ == 1) return 0;
     const auto cpu = static_cast<std::size_t>(sched_getcpu());
@@ -60,7 +60,7 @@ class core_groups {
   std::uint32_t count_ = 1;
 };
 
-/// By sysfs, as a first loop pays for it.
+/// Reads sysfs and not hwloc, because the first loop waits for it.
 const core_groups& usable_core_groups() {
   constinit static made_once<core_groups> groups;
   return groups.get([] {
@@ -111,7 +111,7 @@ class timed_loop {
     std::uint64_t largest = 0;
   };
 
-  // Threads beyond these are not listened to: what their blocks take is like what others' take.
+  // Threads beyond these are not timed: their blocks take about as long as the others'.
   static constexpr std::uint32_t most_listened = 64;
 
   void work(std::uint32_t id);
@@ -209,7 +209,7 @@ void timed_loop::work(std::uint32_t id) {
                                static_cast<double>(last - first) * tick_ns_};
 }
 
-// Doubles until a block takes long enough to be timed, and then is the best for what it took.
+// Doubles until a block takes long enough to be timed. Then it is the best block for that time.
 void timed_loop::adapt(shared_ranges::member& me, std::uint64_t iterations,
                        std::uint64_t ticks) const noexcept {
   const double ns = static_cast<double>(ticks) * tick_ns_;
@@ -295,8 +295,9 @@ loop_plan plan_of(const loop_call& call, const loop_description& loop) {
   return plan;
 }
 
-// The next two hold the counters of a loop, up to 41 KB: apart, so that a loop that runs on its caller, as in a loop of the same team,
-// takes next to no stack. They answer false where the team refused, and nothing was run.
+// The next two functions hold the counters of a loop, up to 41 KB. They are separate, so that a loop that
+// runs on its caller, as in a loop of the same team, takes next to no stack. They return false if the team
+// refused; then nothing was run.
 
 [[gnu::noinline]] bool run_timed(const loop_call& call, const loop_description& loop, const loop_plan& plan,
                                  const loop_body& body) {
@@ -343,7 +344,7 @@ void run_alone(const loop_call& call, bool timed) {
 struct watched_slices {
   // A look takes 20 to 30 ns, as the loop starts again behind it: 3% of this.
   static constexpr double least_ns = 1000;
-  // A prediction is another loop's from here on: what it changes by from call to call is less.
+  // Beyond this factor, the prediction is that of another loop: from call to call, a loop changes by less.
   static constexpr double off_by = 4;
   static constexpr std::uint64_t most = 64;
 
@@ -359,7 +360,8 @@ struct watched_slices {
   }
 };
 
-/// Iterations begin .. n - 1 over the team, of which one takes that long; false where it does not pay or the team refused.
+/// Runs iterations begin .. n - 1 over the team, if one of them takes that long. False if that does not pay,
+/// or the team refused.
 [[gnu::noinline]] bool divide_rest(const loop_call& call, std::uint64_t begin, double iteration_ns) {
   loop_call rest = call;
   rest.n = call.n - begin;
@@ -372,9 +374,9 @@ struct watched_slices {
   return run_plain(rest, rest.n, plan, shifted);
 }
 
-/// On the calling thread, as long as it takes what was predicted: what is left of one that twice in a row takes longer is divided.
-/// If `timed`, learns what an iteration takes: of what was run here, and where the rest was divided, as if that went on so.
-/// If `could_fork`, that is not what blocks of a fork take.
+/// Runs on the calling thread while the loop takes what was predicted. If it takes longer twice in a row, the
+/// rest is divided. If `timed`, learns the time of an iteration from what was run here; if the rest was
+/// divided, as if it had gone on in the same way. If `could_fork`, that is not the time in blocks of a fork.
 void run_watched(const loop_call& call, double iteration_ns, bool timed, bool could_fork) {
   const watched_slices slices(call.n, iteration_ns);
   const double fork = machine_calibration().fork_hot;
@@ -412,7 +414,8 @@ void run_watched(const loop_call& call, double iteration_ns, bool timed, bool co
 // A try costs 0.3 to 1 us.
 constexpr double between_tries_ns = 50'000;
 
-/// On the calling thread, until the team takes the rest: now another thread's loop has it.
+/// Runs on the calling thread while another thread's loop has the team. Once the team is free, it takes the
+/// rest.
 void run_until_taken(const loop_call& call, bool timed) {
   const double tick = ns_per_tick();
   std::uint64_t begin = 0, size = 1, own_ticks = 0;

@@ -67,8 +67,8 @@ double formula(const loop_description& loop) {
   return above / below;
 }
 
-// The formula turns negative where bodies are small, past a pole on whose other side blocks grow without bound: so the
-// bound is a share of n, which is also the most that a block can be of use. The study prints its blocks truncated.
+// For small bodies the formula turns negative, past a pole at which blocks grow without bound. So the bound
+// is a share of n; a larger block would be of no use, either. The study prints its blocks truncated.
 loop_plan published_cost_model(const loop_description& loop) {
   const double block = formula(loop);
   const std::uint64_t iterations = (loop.n - 1) / loop.threads + 1;
@@ -90,13 +90,13 @@ loop_plan published_cost_model(const loop_description& loop) {
 // sqrt(2 n c / (T w u)), and claims and tail then cost the same. Where a loop is so short that no claim and no look at others' counters pays,
 // each thread has one block, its share: B = n / T and c = 0.
 
-// A fork must save at least this share of the serial time: so much can a prediction be wrong.
+// A fork must save at least this share of the serial time, because a prediction can be wrong by that much.
 constexpr double least_gain = 0.1;
 
 // A thread claims half of what its counter has left: then at most half of it is out of others' reach.
 constexpr std::uint32_t share_of_rest = 2;
 
-/// Fork and join of that many threads, at least two, where it takes `of_two` for two.
+/// Fork and join of that many threads, at least two, if two take `of_two`.
 double fork_ns(double of_two, std::uint32_t threads, const calibration& machine) noexcept {
   return of_two + machine.fork_thread * (threads - 2);
 }
@@ -227,7 +227,8 @@ loop_plan trained(const loop_description& loop) {
   const double tail = usual_iteration_ns * std::pow(w / usual_iteration_ns, weights.trained_spread);
   const double share = static_cast<double>(loop.n) / loop.threads;
   const double block = std::sqrt(2 * share * claim / tail);
-  // As many blocks for each thread: where they do not divide a loop evenly, some threads have one more than others.
+  // The same number of blocks for each thread: if they do not divide a loop evenly, some threads have one
+  // more than others.
   const double each = std::max(1.0, std::round(share / std::max(1.0, block)));
   const std::uint64_t most = (loop.n - 1) / loop.threads + 1;
   const std::uint64_t taken = each == 1 ? most : static_cast<std::uint64_t>(std::ceil(share / each));

@@ -8,8 +8,8 @@
 // What the policies and a loop that finds its block as it goes compute with.
 namespace corescale::inline v0::policies {
 
-/// How uneven blocks of one size are, as a share of their time. Where iterations are alike, cores still are not, nor do
-/// threads start at once.
+/// How uneven blocks of one size are, as a share of their time. Even if all iterations are equal, cores are
+/// not, and threads do not start at once.
 inline double unevenness(double spread) noexcept { return 0.1 + spread; }
 
 /// The block that minimises claims plus tail, n / (B T) claim + B w u / 2, in iterations.

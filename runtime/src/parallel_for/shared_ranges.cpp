@@ -34,7 +34,7 @@ shared_ranges::shared_ranges(std::uint64_t n, const loop_plan& plan, range_count
       by_group_(plan.by_group),
       starts_small_(plan.adapt) {
   units_ = static_cast<std::uint32_t>(units_of(n));
-  // Every thread may add to a dry word once: together less than wraps it.
+  // Every thread may add to a dry word once. Together that is too little to wrap it.
   const std::uint64_t most = std::min<std::uint64_t>(units_, ((std::uint64_t{1} << 31) - 1) / plan.threads);
   largest_ = static_cast<std::uint32_t>(std::min(units_of(plan.largest), most));
   smallest_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(units_of(plan.smallest), largest_));
@@ -69,7 +69,7 @@ shared_ranges::member shared_ranges::join(std::uint32_t id, std::uint32_t group)
   return me;
 }
 
-// The rest is read first, except where every claim is alike: then the addition alone tells.
+// What remains is read first, unless all claims are equal: then the addition alone tells.
 bool shared_ranges::take(member& me, std::uint32_t which, unit_block& block) noexcept {
   std::atomic<word>& range = counter_[which].range;
   std::uint64_t wanted = me.largest;
@@ -97,7 +97,7 @@ std::uint32_t shared_ranges::richest(const member& me, bool own_group) const noe
       best = which;
     }
   }
-  // A small rest is not worth the way where its own thread will come for it; a group may have no thread.
+  // A small rest is not worth taking if its own thread will come for it. A group may have no thread.
   return by_group_ || 2 * most > me.smallest ? best : none;
 }
 

@@ -89,7 +89,7 @@ class shared_ranges {
   static constexpr std::uint64_t rest_of(word range) noexcept {
     return end_of(range) > next_of(range) ? end_of(range) - next_of(range) : 0;
   }
-  // A dry range that one thread of several is refilling: dry whatever is added to it.
+  // A dry range that one thread of several is refilling. It stays dry, whatever is added to it.
   static constexpr word refilling = word{1} << 63;
   static constexpr bool is_refilling(word range) noexcept { return range >= refilling && end_of(range) == 0; }
 

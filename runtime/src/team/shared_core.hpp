@@ -7,9 +7,10 @@
 //
 // Linux parts two threads that compute at its next tick or two. Two that yield to each other all the time look cache-hot to it, and one
 // that sleeps between its shares is woken where it was.
-// On a KVM guest it starts threads so and wakes them so, as an idle virtual core that the host has put away is not held for an idle one:
-// a fork-join then took 6 us instead of 0.1, for up to 16 ms each time.
-// Where another program, or another runtime that spins, has the other core, it lasted for good: a loop took its serial time.
+// On a KVM guest it starts and wakes threads in this way, because it does not consider a virtual core idle
+// that the host has descheduled: a fork-join then took 6 us instead of 0.1, for up to 16 ms each time. If
+// another program, or another runtime that spins, had the other core, this lasted for good: a loop took its
+// serial time.
 namespace corescale::inline v0::detail {
 
 /// The calling thread is one of a team, and starts: it alone is moved, never a program's own.
@@ -24,9 +25,10 @@ bool shares_core(std::uint64_t mark, std::uint64_t round) noexcept;
 
 /// Moves the calling thread, if it may be, to another core that it is allowed on: at most once in 0.2 ms, and in twice that time after each move,
 /// up to 13 ms, while moving does not help.
-/// Only a thread that is allowed the cores that it was at its start, which it is again afterwards: one that was pinned since, by whomever, stays.
-/// Two limits: a pin from outside that comes during the move's few microseconds may be lost, and a cpuset of the process that grows
-/// beyond what it was at the thread's start is not followed by a thread that has moved.
+/// Moves only a thread that is allowed the same cores as at its start, and it is allowed them again
+/// afterwards. A thread that was pinned since, by anyone, stays. Two limits: a pin from outside that comes
+/// during the move's few microseconds may be lost, and a cpuset of the process that grows beyond what it was
+/// at the thread's start is not followed by a thread that has moved.
 void find_another_core(std::int64_t now_ns) noexcept;
 
 }  // namespace corescale::detail

@@ -70,7 +70,7 @@ void set_process_team_at_work(bool at_work) noexcept {
 namespace {
 
 /// The master of a team that was released.
-/// No null, which is the identity of every thread that never made or adopted a team.
+/// Not null, because that is the identity of every thread that never made or adopted a team.
 constinit const thread_identity nobody{true};
 
 /// That of a thread that lives, which holds itself until then.

@@ -35,8 +35,9 @@ constinit spin_budget the_budget;
 // A yield that takes longer has run another thread for a while, or an interrupt that others want too.
 constexpr std::int64_t taken_off_ns = 50'000;
 
-// How long a process does not spin after that: a few times what it was off for, as an interrupt of a virtual machine lasts 60 us
-// and comes with every tick, and a few time slices of the kernel at most.
+// How long a process does not spin after that: a few times as long as it was off its core, because an
+// interrupt of a virtual machine lasts 60 us and comes with every tick; at most a few time slices of the
+// kernel.
 constexpr std::int64_t crowded_for(std::int64_t off_ns) noexcept {
   return std::min<std::int64_t>(4 * off_ns, 10'000'000);
 }
@@ -73,8 +74,8 @@ bool process_has_a_core_for_each() noexcept {
          the_budget.cores.load(std::memory_order_relaxed);
 }
 
-// The most: a thread that is pinned to one core sees that one alone.
-// Where the cores shrink later, a thread that spins finds out by being taken off its core.
+// The largest answer counts: a thread that is pinned to one core sees that one alone. Where the cores shrink
+// later, a thread that spins finds out by being taken off its core.
 void prepare_waiting() noexcept {
   const int seen = static_cast<int>(std::min<std::size_t>(usable_cores(), INT_MAX));
   for (int known = the_budget.cores; known < seen && !the_budget.cores.compare_exchange_weak(known, seen);) {

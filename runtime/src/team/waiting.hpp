@@ -90,7 +90,8 @@ class futex_word {
  public:
   explicit futex_word(std::atomic<std::uint64_t>& number) noexcept;
 
-  /// Sleeps while the number is `seen`, until a wake() whose group has a bit of `groups`, or for no reason.
+  /// Sleeps while the number is `seen`, until a wake() whose group has a bit of `groups`. May also return for
+  /// no reason.
   void sleep(std::uint64_t seen, std::uint32_t groups) noexcept;
 
   /// As sleep(), for at most `ns` nanoseconds.

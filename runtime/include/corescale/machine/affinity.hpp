@@ -5,19 +5,20 @@
 
 #include <vector>
 
-// Which CPUs threads may run on, where a team narrows that of the thread that made it.
+// The CPUs that threads may run on, also while a team narrows those of the thread that made it.
 namespace corescale::inline v0::detail {
 
-/// The words of the kernel's mask; empty where the kernel does not tell.
+/// The words of the kernel's mask; empty if the kernel does not report it.
 using cpu_mask = std::vector<unsigned long>;
 
-/// Of the calling thread; of one that a team has pinned, what it was before.
+/// The mask of the calling thread. If a team has pinned the thread, it is the mask from before.
 cpu_mask allowed_mask();
 
-/// What any thread of the process may use, as allowed_mask() has it for the calling one: a thread that is pinned does not narrow it.
+/// The CPUs that any thread of the process may use, so that a pinned thread does not narrow them.
 cpu_mask mask_of_process();
 
-/// By the thread that makes a pinned team: its affinity is given back when it ends the last of those that it made.
+/// Held by a thread that makes a pinned team. The thread gets its affinity back when it ends the last such
+/// team.
 class pin_of_master {
  public:
   pin_of_master();

@@ -6,8 +6,9 @@
 
 namespace corescale::inline v0::detail {
 
-/// A value of static storage that its first callers make, at once if it comes so; one of them stays, for ever.
-/// Nobody waits for another one, as at a static variable of a function: there a child of fork() would wait for a thread that it does not have.
+/// A value of static storage that its first callers make, several at the same time if it happens so. One of
+/// the values stays, for ever. Nobody waits for another one, as at a static variable of a function: there a
+/// child of fork() would wait for a thread that it does not have.
 template <class Value>
 class made_once {
  public:

@@ -10,9 +10,9 @@
 namespace corescale::inline v0::detail {
 
 /// A function that is called at the end of each thread that asked for it. Of static storage: it stays for ever.
-/// A key and not a thread_local object: it comes after the destructors of all of those, and again where one asks even later.
-/// Made by who asks first, without a lock, which a child of fork() might find held, and without memory, which a program's
-/// operator new may take from here.
+/// It uses a key and not a thread_local object: a key's function runs after the destructors of all such
+/// objects, and again if one asks even later. The first caller makes the key. That takes no lock, which a
+/// child of fork() might find held, and no memory, which a program's operator new may take from here.
 class thread_end {
  public:
   constexpr explicit thread_end(void (*function)(void*)) noexcept : function_(function) {}
@@ -20,7 +20,8 @@ class thread_end {
   thread_end& operator=(const thread_end&) = delete;
 
   /// At the calling thread's end the function gets `what`, which is not null.
-  /// Throws std::bad_alloc: where the process has no key left, too, as an error with a text would ask for memory.
+  /// Throws std::bad_alloc, also if the process has no key left, because an error with a text would need
+  /// memory.
   void await(const void* what) {
     if (pthread_setspecific(key(), what)) throw std::bad_alloc();
   }

@@ -13,7 +13,8 @@ namespace corescale::inline v0 {
 std::size_t usable_cores() noexcept;
 
 /// The same by the affinity of all threads of the process together, so that one that is pinned does not narrow it.
-/// Kept, and read again, ten times a second at most, while fewer are known than are wanted. Never throws.
+/// The answer is kept. While fewer cores are known than are wanted, it is read again, at most ten times a
+/// second. Never throws.
 std::size_t process_cores(std::size_t wanted = 1) noexcept;
 
 /// One hardware thread, as the kernel numbers it. Cores, sockets and L3 domains count from 0 in the order of
@@ -39,7 +40,8 @@ struct topology {
   /// This machine, as the calling thread may use it: by hwloc's library, else from sysfs. Takes milliseconds.
   static topology here();
 
-  /// The same by sysfs alone: 0.2 ms, where hwloc, which loads plugins for graphics cards too, takes 20.
+  /// The same by sysfs alone. It takes 0.2 ms; hwloc takes 20, because it also loads plugins for graphics
+  /// cards.
   static topology here_by_sysfs();
 
   /// From sysfs alone, below `root`: what here() falls back to in a build without hwloc.

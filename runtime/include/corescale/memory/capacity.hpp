@@ -38,7 +38,8 @@ inline constexpr auto capacities = [] {
   return table;
 }();
 
-/// The position of the highest set bit. An exclusive or and no difference, as compilers turn it into one bsr.
+/// The position of the highest set bit. An exclusive or and not a difference, because compilers turn it into
+/// one bsr.
 constexpr std::size_t highest_bit(std::size_t bits) noexcept {
   return static_cast<std::size_t>(std::countl_zero(bits)) ^ (std::numeric_limits<std::size_t>::digits - 1);
 }

@@ -25,7 +25,7 @@ struct thread_rules {
   bool returns_cross_threads = true;
 };
 
-/// The rules of the process, Sequential mode only.
+/// The rules of the process. Sequential mode only.
 void set_thread_rules(thread_rules rules) noexcept;
 
 /// Memory for the threads of a program: what a thread returns is kept for its next request, so that threads
@@ -54,7 +54,7 @@ void set_thread_rules(thread_rules rules) noexcept;
 /// hold_memory and free_all in sequential mode.
 ///
 /// Complexity: get and return are O(1).
-/// Those with a thread number are linear in the number of threads, and, where they free, in blocks.
+/// Functions with a thread number are linear in the number of threads and, if they free, in blocks.
 ///
 /// fork(): the child has the calling thread's memory.
 /// What other threads held in the parent is lost to it, and their numbers are free.
@@ -73,10 +73,10 @@ class basic_thread_alloc {
   /// As above, at any power of two alignment. Beyond 32 bytes it takes up to `alignment` bytes more.
   [[nodiscard]] static void* get_memory(std::size_t min_bytes, std::size_t& capacity, std::size_t alignment);
 
-  /// Takes back what get_memory() gave, once. Undefined otherwise, but where it is found: always a second
-  /// return of what is still kept, all else by types with checks. Then the handler of misuse is told; its
-  /// exception, as the default throws one, ends the program through std::terminate, which prints what it
-  /// says.
+  /// Takes back what get_memory() gave, once. Anything else is undefined unless it is found. A second return
+  /// of a block that is still kept is always found, all else by types with checks. Then the handler of misuse
+  /// is called. If it throws, as the default one does, the program ends through std::terminate, which prints
+  /// what the exception says.
   static void return_memory(void* memory) noexcept {
     if constexpr (Checked) {
       pool::give_checked(memory);
@@ -109,7 +109,8 @@ class basic_thread_alloc {
 
   /// Returns the thread's available memory to the system.
   /// By the thread itself, all but what is on its way home in another thread's batch; by another, all.
-  /// Of a slab with a block in use the others stay; they serve later requests and count neither as in use nor as available.
+  /// If a slab has a block in use, its other blocks stay; they serve later requests and count neither as in
+  /// use nor as available.
   static void free_available(std::size_t thread) { threads::free_available(thread, Checked); }
 
   /// free_available() for every thread. True when no thread has memory in use.

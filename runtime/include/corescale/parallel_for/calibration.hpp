@@ -8,7 +8,8 @@ namespace corescale::inline v0 {
 
 /// What the policies `auto` and `trained` have to know of a machine, in nanoseconds. The defaults are of x86 servers between 2019 and
 /// 2024; a wrong one costs a few per cent, as the time of a loop is flat around its best block.
-/// Forks are of empty rounds. A loop that others take over from loses the mean of what its threads are late, half of fork_cold on two.
+/// The times of forks are those of empty rounds. A loop whose shares may be taken over loses only the mean
+/// delay of its threads: half of fork_cold on two.
 struct calibration {
   double claim_own = 10;      ///< an atomic addition to a line that nobody else touches
   double line_near = 80;      ///< a line comes from another core of the L3 domain
@@ -39,8 +40,9 @@ calibration_file read_calibration(const std::string& path);
 /// The CPUs of this machine in the words of such a file: how many are online, and their model.
 std::string cpus_in_words();
 
-/// The one that loops use: of the file that CORESCALE_CALIBRATION names, read at the first call (which throws as
-/// read_calibration does); the defaults where none is named, or its CPUs are not those of this machine.
+/// The calibration that loops use. It comes from the file that CORESCALE_CALIBRATION names, read at the first
+/// call, which throws as read_calibration does. The defaults are used if no file is named, or if its CPUs are
+/// not those of this machine.
 const calibration& machine_calibration();
 
 /// Why machine_calibration() is not of the file that was named, in a sentence; empty where it is, or where none was.

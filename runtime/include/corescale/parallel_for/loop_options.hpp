@@ -25,8 +25,8 @@ struct loop_options {
   loop_cost cost{};
   /// Threads that take part at most. 0: all of the team.
   std::uint32_t max_threads = 0;
-  /// The first call behind a pause that is no habit of the program, as of a benchmark that calls loops in turn: the time since the
-  /// last call does not tell then how often this loop is called.
+  /// Set it for the first call after a pause that is not a habit of the program, as in a benchmark that calls
+  /// loops in turn. The time since the last call then does not tell how often this loop is called.
   bool after_pause = false;
   /// A row of block_policies(). Null: `fixed` where a block is named, else `auto`.
   const block_policy* policy = nullptr;

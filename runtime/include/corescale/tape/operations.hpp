@@ -16,8 +16,9 @@
 /// base type when an operator records itself, Taylor series when a recorded function is differentiated to
 /// higher order, a recorded type when derivatives are differentiated again.
 ///
-/// Where a function has no derivative a row gives 0 between two opposite slopes (abs and hypot at 0), and
-/// that of one side of a step; where it is not defined, what <cmath> gives for the formula: inf or NaN.
+/// If a function has no derivative, a row gives 0 between two opposite slopes (abs and hypot at 0), and the
+/// derivative of one side at a step. If it is not defined, a row gives what <cmath> gives for the formula:
+/// inf or NaN.
 namespace corescale::inline v0::operations {
 
 using special::log_gamma, special::polygamma, special::sign, special::whole;
@@ -514,8 +515,8 @@ constexpr bool is_difference(unsigned op) {
 template <class T, class Row>
 inline constexpr bool has_row = true;
 
-/// What hands its result's derivative on to what it took, and nothing at all to what it did not take, even where that
-/// derivative is infinite.
+/// Hands its result's derivative on to the operand that it took, and nothing at all to the other, even if
+/// that derivative is infinite.
 constexpr bool picks(unsigned op) {
   return op >= number_of<selection>() && op <= number_of<positive_difference>();
 }

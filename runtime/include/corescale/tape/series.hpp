@@ -45,9 +45,10 @@ class series {
   }
   // NOLINTEND(google-explicit-constructor)
 
-  /// The series with `size` coefficients, and at least one, the k-th of which is coefficient(k, those before it). Inlined by order where
-  /// those are a few numbers, as arithmetic on them is, and never where they are not: a call returns the two of order 1
-  /// apart, and whoever then reads them as one waits for both stores.
+  /// The series with `size` coefficients, and at least one, the k-th of which is coefficient(k, those before
+  /// it). If there are few coefficients, it is always inlined, as arithmetic on them is; else it never is. A
+  /// call would return the two coefficients of order 1 apart, and reading them as one would wait for both
+  /// stores.
   template <class Coefficient>
   requires(detail::is_cheap<series>) [[gnu::always_inline]] static series
       generate(std::size_t, Coefficient coefficient) {

@@ -47,8 +47,8 @@ void* aligned(std::size_t alignment, std::size_t bytes) noexcept {
 
 using handler = void (*)();
 
-/// A function of the C++ library, which this one does not need: a program that calls these operators has it. By its name, as it
-/// may have come with an extension that was loaded late.
+/// A function of the C++ library. This library does not need that one, and a program that calls these
+/// operators has it. It is found by name, because it may have come with an extension that was loaded late.
 template <class Function>
 Function of_cxx(const char* name) noexcept {
   void* found = dlsym(RTLD_DEFAULT, name);
@@ -220,7 +220,7 @@ CORESCALE_ENTRY struct mallinfo mallinfo() noexcept {
 
 CORESCALE_ENTRY void malloc_stats() noexcept { show_stats(); }
 
-/// What pthread_atfork() calls: whoever registers handlers, ours come first.
+/// pthread_atfork() calls this, so that our handlers are registered before anyone else's.
 // NOLINTNEXTLINE
 CORESCALE_ENTRY int __register_atfork(handler prepare, handler parent, handler child,
                                       void* library) noexcept {

@@ -35,18 +35,19 @@ constinit std::uintptr_t secret = 0;
 
 namespace {
 
-// The thread's heap. `current` is it too, unless each call has to take the slow path: hardened.
+// The thread's heap. `current` is the same one, unless the process is hardened: then each call takes the slow
+// path.
 constinit thread_local heap* own __attribute__((tls_model("initial-exec"))) = nullptr;
 constinit thread_local bool is_ending __attribute__((tls_model("initial-exec"))) = false;
 
 constinit lock heaps_lock;
 constinit heap* all_heaps = nullptr;
 constinit heap* abandoned_heaps = nullptr;
-constinit heap* look_here = nullptr;  // for heaps whose threads ended without a word
+constinit heap* look_here = nullptr;  // for heaps whose threads ended without notice
 constinit pthread_key_t end_key = 0;
 constinit bool has_key = false;
 constinit std::atomic<bool> watches_forks{false};
-constinit std::uintptr_t filling = 0;  // hardened: what blocks are filled with that wait
+constinit std::uintptr_t filling = 0;  // hardened: what waiting blocks are filled with
 
 constexpr std::uintptr_t wants_notice = 1;
 constexpr unsigned count_shift = 48;
@@ -70,7 +71,7 @@ void push_front(heap& h, page* p) noexcept {
   p->full = false;
 }
 
-/// Behind the page in use, which stays it.
+/// Inserts a page after the one in use, which remains in use.
 void push_second(heap& h, page* p) noexcept {
   page* const first = h.lists[p->size_class];
   if (first == &no_page) return push_front(h, p);
@@ -94,7 +95,7 @@ void release(heap& h, page* p) noexcept {
   give_span(p, !h.abandoned.load(std::memory_order_relaxed));
 }
 
-/// Takes in what others returned to a page, which wants no notice then.
+/// Takes in the blocks that others returned to a page. Afterwards the page does not ask for a notice.
 void take_in(page* p) noexcept {
   if (!blocks_of(p->returned.load(std::memory_order_relaxed))) return;
   const std::uintptr_t there = p->returned.exchange(0, std::memory_order_acquire);
@@ -109,7 +110,7 @@ void take_in(page* p) noexcept {
   p->free = blocks_of(there);
 }
 
-/// The same, if the page has nothing else to give, or is free by it.
+/// The same, but only if the page has no other free block, or becomes free.
 void collect(page* p) noexcept {
   if (!p->free || count_of(p->returned.load(std::memory_order_relaxed)) == p->used) take_in(p);
 }
@@ -120,8 +121,9 @@ std::uint64_t draw(heap& h) noexcept {
   return h.random ^= h.random << 17;
 }
 
-/// Makes blocks of memory that was none yet: some 4 KiB, so that no more is touched than is needed; all in random order if hardened.
-/// Begins at the page's first block, and goes on from its start once the end is reached.
+/// Carves new blocks: some 4 KiB of them, so that no more memory is touched than needed; if hardened, all of
+/// them in random order. Begins at the page's first block, and goes on from its start once the end is
+/// reached.
 bool carve(heap& h, page* p) noexcept {
   const std::uint32_t left = p->reserved - p->carved;
   if (!left) return false;
@@ -193,8 +195,8 @@ void trim_heap(heap& h) noexcept {
     }
 }
 
-/// Looks at a listed page, each in its turn: no notice comes of what others return to it. If it is free it goes, also if it stayed for the
-/// next request.
+/// Looks at the next listed page, because others return blocks to it without a notice. If the page is free it
+/// is released, even if it was kept for the next request.
 void look_around(heap& h) noexcept {
   for (std::size_t lists = 0; h.look_next == &no_page && lists < num_classes; ++lists) {
     h.look_class = (h.look_class + 1) % num_classes;
@@ -209,7 +211,7 @@ void look_around(heap& h) noexcept {
   release(h, p);
 }
 
-/// Lists a page that was full. False where another thread is about to notify: then it has to wait for that.
+/// Lists a page that was full. False if another thread is about to notify; the page then waits for that.
 bool relist(heap& h, page* p) noexcept {
   if (!(p->returned.fetch_and(~wants_notice, std::memory_order_acq_rel) & wants_notice)) return false;
   collect(p);
@@ -229,8 +231,8 @@ void read_notices(heap& h) noexcept {
   }
 }
 
-/// Out of the list, until others return a block or its thread an eighth of them: so that not every request has to find another page.
-/// False where someone just returned one.
+/// Takes a full page out of its list until others return a block, or its thread an eighth of them, so that
+/// few requests have to look for a page. False if someone just returned a block.
 bool set_full(heap& h, page* p) noexcept {
   std::uintptr_t nothing = 0;
   if (!p->returned.compare_exchange_strong(nothing, wants_notice, std::memory_order_acq_rel)) return false;
@@ -353,7 +355,7 @@ namespace {
 
 // --- heaps and their threads ---
 
-/// Not for heaps of another process on this memory (vfork()): of those nobody here can tell.
+/// Not for heaps of another process that shares this memory (vfork()): this process cannot check its threads.
 bool has_ended(const heap& h) noexcept {
   const int before = errno;
   const bool ended =
@@ -362,7 +364,7 @@ bool has_ended(const heap& h) noexcept {
   return ended;
 }
 
-/// A heap whose thread ended: by its word, or, of a few that are looked at, without one.
+/// A heap whose thread has ended: one that gave notice, or one of a few that are checked.
 heap* find_abandoned() noexcept {
   if (heap* const h = abandoned_heaps) {
     abandoned_heaps = h->next_abandoned;
@@ -377,7 +379,7 @@ heap* find_abandoned() noexcept {
   return nullptr;
 }
 
-/// Under the lock, which it leaves for as long as the kernel works.
+/// Call with the lock held. It is released while the kernel works.
 heap* make_heap() noexcept {
   static_assert(sizeof(heap) <= system_page);
   heaps_lock.leave();
@@ -398,7 +400,7 @@ void own_by_kernel(heap& h) noexcept {
 void end_of_thread(void*) noexcept;
 void leave_quarantine(heap& h, void* memory) noexcept;
 
-/// The calling thread's, made if need be; null where there is no memory.
+/// The calling thread's heap, made if need be; null if there is no memory.
 heap* attached() noexcept {
   if (own) return own;
   watch_forks();
@@ -433,7 +435,7 @@ bool is_block(page* p, const block* next) noexcept {
   return number < p->reserved && since_first < p->carved && offset % p->block_size == 0;
 }
 
-/// Of a page that may have to be made first; null where there is no memory.
+/// A block of a page, which may have to be made first; null if there is no memory.
 void* take_from_page(std::size_t size_class) noexcept {
   heap* const mine = insist(attached);
   page* const p = mine ? insist([&] { return page_with_block(*mine, size_class); }) : nullptr;
@@ -443,7 +445,8 @@ void* take_from_page(std::size_t size_class) noexcept {
   return take_first(p);
 }
 
-/// Also for a destructor of the thread that runs after this and asks again: it gets a heap again, and this is called again.
+/// A destructor of the thread may run after this and ask for memory. It then gets a heap again, and this is
+/// called again.
 void end_of_thread(void*) noexcept {
   heap* const left = own;
   if (!left) return;
@@ -463,11 +466,13 @@ void end_of_thread(void*) noexcept {
 
 // --- fork ---
 
-/// A process of one thread may fork in a signal handler that interrupted us under a lock: it is the same thread that leaves it later.
+/// A process of one thread may fork in a signal handler that interrupted us while we held a lock. The same
+/// thread releases that lock later.
 bool is_single_threaded() noexcept { return &__libc_single_threaded && __libc_single_threaded; }
 
-/// glibc's fork() takes its lock on all streams after our handler. Whoever has that lock waits for the lock of a stream, and whoever
-/// has that one may wait for memory: so it comes before ours, as it comes before those of glibc's own malloc(). It may be taken twice.
+/// glibc's fork() takes its lock on all streams after our handler. A thread with that lock may wait for a
+/// stream's lock, and a thread with a stream's lock may wait for memory. So it is taken before ours, as
+/// before those of glibc's own malloc(). It may be taken twice.
 void before_fork() noexcept {
   if (is_single_threaded()) return;
   if (_IO_list_lock) _IO_list_lock();
@@ -511,12 +516,12 @@ std::size_t filled_words(const page* p) noexcept {
   return (p->block_size < system_page ? p->block_size : system_page) / sizeof filling;
 }
 
-/// Of its address too, so that it is none elsewhere.
+/// Depends on the address too, so that a copy elsewhere does not match.
 std::uintptr_t filling_of(const void* memory) noexcept {
   return filling ^ reinterpret_cast<std::uintptr_t>(memory);
 }
 
-/// Whether a block waits, wherever: nobody else can fill it so.
+/// Whether a block waits, in any thread's quarantine: nothing else fills it in this way.
 bool is_filled(const void* memory, std::size_t words) noexcept {
   const auto* const at = static_cast<const std::uintptr_t*>(memory);
   for (std::size_t k = 0; k < words; ++k)
@@ -550,7 +555,8 @@ void quarantine(heap& h, void* memory) noexcept {
   leave_quarantine(h, std::exchange(h.quarantine[draw(h) % quarantine_length], memory));
 }
 
-/// The page of a block. Ends the program where none begins there; of the blocks of a page only if hardened.
+/// The page of a block. Ends the program if no block begins there; within a page, that is checked only if
+/// hardened.
 page* page_of_block(const void* memory) noexcept {
   page* const p = page_of(memory);
   if (!p->block_size) die("free() or realloc() of memory that is not in use", memory);
@@ -563,8 +569,9 @@ page* page_of_block(const void* memory) noexcept {
 
 }  // namespace
 
-/// Handlers run before a fork in reverse order. So ours are the first to be registered: whoever allocates under a lock of its own,
-/// and takes that lock in a handler, has it by then. Other libraries start before a preloaded one: __register_atfork() calls this too.
+/// Before a fork, handlers run in reverse order. Ours are registered first, and so run last: a library that
+/// allocates under a lock of its own, and takes that lock in a handler, has it by then. Other libraries start
+/// before a preloaded one, so __register_atfork() calls this too.
 [[gnu::constructor(101)]] void watch_forks() noexcept {
   if (!watches_forks.exchange(true)) pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
@@ -575,7 +582,7 @@ void give_suspected(page* p, block* b) noexcept {
   give_to_page(p, b);
 }
 
-/// A return that left so many in use as the page waited for.
+/// A return that left as many blocks in use as the page waited for.
 void take_back(page* p) noexcept {
   heap& h = *p->owner.load(std::memory_order_relaxed);
   if (!p->full) return settle(h, p);
@@ -650,7 +657,8 @@ void* resize(void* memory, std::size_t bytes) noexcept {
   return moved;
 }
 
-/// Its options may come after its first blocks: those of a hardened process, too, are ordinary ones until then.
+/// Options may be read after the first blocks were given. Until then the blocks of a hardened process are
+/// ordinary ones, too.
 void begin_process() noexcept {
   if (chosen.hardened) current = &no_heap;
 }

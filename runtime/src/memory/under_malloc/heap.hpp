@@ -122,7 +122,7 @@ void* take_aligned(std::size_t bytes, std::size_t alignment) noexcept;
 void* take_zeroed(std::size_t bytes) noexcept;
 void* resize(void* memory, std::size_t bytes) noexcept;
 
-/// 0 for what is none of our memory.
+/// 0 for memory that is not ours.
 std::size_t usable_bytes(const void* memory) noexcept;
 
 /// Called when the library is loaded, and when it ends.
@@ -132,7 +132,8 @@ void end_process() noexcept;
 /// Registers our handlers of fork(), once.
 void watch_forks() noexcept;
 
-/// Hands back to the kernel what this thread and all together can spare; whether there was any.
+/// Hands back to the kernel what this thread, and all threads together, can spare. Returns whether there was
+/// any.
 bool trim() noexcept;
 
 struct heap_counts {

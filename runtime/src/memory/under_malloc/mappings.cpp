@@ -28,7 +28,7 @@ struct kept_mapping : mapping {
   std::uint64_t since;
 };
 
-// All of these under mapping_lock. The table is one of open addressing, half full at most.
+// All of these are guarded by mapping_lock. The table uses open addressing, and is at most half full.
 constinit mapping* places = nullptr;
 constinit std::size_t room = 0;
 constinit mapping_counts counts{};
@@ -49,7 +49,7 @@ std::size_t find(const void* memory) noexcept {
   return k;
 }
 
-/// Under the lock, which it leaves for as long as the kernel works.
+/// Call with the lock held. It is released while the kernel works.
 void drop(mapping one) noexcept {
   mapping_lock.leave();
   unprotect(one.memory + one.bytes, one.guarded);
@@ -85,7 +85,7 @@ bool insert(mapping one) noexcept {
   return true;
 }
 
-/// Without tombstones: those behind it move up.
+/// Leaves no tombstone: the entries after it move up.
 void erase(std::size_t hole) noexcept {
   --counts.blocks;
   counts.bytes -= places[hole].bytes;
@@ -111,7 +111,7 @@ mapping unkeep(std::size_t k) noexcept {
   return taken;
 }
 
-/// The same memory of another size, elsewhere if need be; nothing where that is impossible.
+/// The same memory with another size, moved if need be; empty if that is impossible.
 mapping resized(mapping old, std::size_t bytes) noexcept {
 #ifdef __SANITIZE_THREAD__
   // ThreadSanitizer does not see mremap(): it takes the new place for what was there before, such as the
@@ -154,15 +154,16 @@ mapping reuse(std::size_t bytes, std::size_t alignment) noexcept {
 
 void drop_oldest() noexcept { drop(unkeep(0)); }
 
-/// Kept for reuse, together: 64 MiB, or three eighths of what is in use if that is more. With less, a program that replaces large blocks
-/// loses its time to pages that the kernel has to clear anew; with half, its peak was a sixth above that of the leanest allocator.
+/// Bytes kept for reuse, at most: 64 MiB, or three eighths of what is in use if that is more. With less, a
+/// program that replaces large blocks loses its time to pages that the kernel has to clear anew; with half,
+/// its peak was a sixth above that of the leanest allocator.
 std::size_t most_kept() noexcept {
   constexpr std::size_t always = std::size_t{1} << 26;
   const std::size_t share = counts.bytes / 8 * 3;
   return share > always ? share : always;
 }
 
-/// None of a hardened process: so whoever uses a block that was returned finds nothing there.
+/// A hardened process keeps none: a returned block is unmapped, so that using it faults.
 void keep(mapping one) noexcept {
   const std::uint64_t now = now_ms();
   const std::size_t most = most_kept(), wanted = !one.behind && one.bytes <= most / 2 ? one.bytes : 0;
@@ -228,7 +229,8 @@ void* resize_mapping(void* memory, std::size_t bytes) noexcept {
   const mapping* const at = known(memory);
   if (!at || at->behind) return nullptr;
   const mapping old = *at;
-  // Before it moves: another thread may be given the old place at once. Its room in the table stays.
+  // Before it moves, because another thread may get the old address at once. Its room in the table stays
+  // reserved.
   erase(static_cast<std::size_t>(at - places));
   ++counts.blocks;
   mapping_lock.leave();

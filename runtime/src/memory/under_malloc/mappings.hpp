@@ -6,25 +6,25 @@
 
 #include "system.hpp"
 
-/// Blocks beyond largest_run, and those of great alignment: a mapping of the kernel's each, known by a table.
+/// Blocks above largest_run, or with a large alignment: each is a mapping of the kernel's, found by a table.
 namespace corescale::inline v0::process_heap {
 
 /// Null where there is no memory. `dirty` is set to how many first bytes may not read as zero.
 void* take_mapping(std::size_t bytes, std::size_t alignment, std::size_t& dirty) noexcept;
 
-/// False where `memory` is none that take_mapping() gave.
+/// False if take_mapping() did not give `memory`.
 bool give_mapping(void* memory) noexcept;
 
-/// 0 where `memory` is none that take_mapping() gave.
+/// 0 if take_mapping() did not give `memory`.
 std::size_t mapping_bytes(const void* memory) noexcept;
 
-/// The same memory of another size, elsewhere if need be; null where that is impossible: all is as before then.
+/// The same memory with another size, moved if need be. Null if that is impossible; nothing has changed then.
 void* resize_mapping(void* memory, std::size_t bytes) noexcept;
 
-/// Hands mappings back that were kept for the time of decay.
+/// Hands back the mappings that were kept for the time of decay.
 void age_mappings(std::uint64_t now) noexcept;
 
-/// Hands mappings that are kept for reuse back to the kernel; their bytes.
+/// Hands mappings that are kept for reuse back to the kernel. Returns their bytes.
 std::size_t purge_mappings() noexcept;
 
 struct mapping_counts {

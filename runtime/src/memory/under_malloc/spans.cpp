@@ -18,12 +18,13 @@ namespace {
 
 /// Free slices that are kept however few are in use: 64 MiB. More are kept only while as many are in use.
 constexpr std::size_t kept_slices = 1024;
-/// Slices in use from which on new segments ask for huge pages: 256 MiB. A smaller process grows by them: its pages are carved little by
-/// little, and with 32 MiB the peak of a program with 8 MiB in blocks of many sizes was 91 MiB, where it is 63.
+/// Slices in use from which on new segments ask for huge pages: 256 MiB. Huge pages enlarge a smaller
+/// process, whose pages are carved little by little: with 32 MiB here, the peak of a program with 8 MiB in
+/// blocks of many sizes was 91 MiB instead of 63.
 constexpr std::size_t huge_from = 4096;
 constexpr std::uint64_t all_slices = ~std::uint64_t{1};  // slice 0 is the header
 
-// All of these under span_lock.
+// All of these are guarded by span_lock.
 constinit std::array<segment*, 64> by_longest{};
 constinit std::uint64_t lists_in_use = 0;  // a bit for each of these lists that is not empty
 constinit segment* oldest_dirty = nullptr;
@@ -44,7 +45,7 @@ int find_run(std::uint64_t bits, unsigned count) noexcept {
   return bits ? std::countr_zero(bits) : -1;
 }
 
-/// Of the set bits in a row, at most 63.
+/// The length of the longest row of set bits, at most 63.
 unsigned longest_run(std::uint64_t bits) noexcept {
   if (!bits) return 0;
   std::array<std::uint64_t, 6> runs{bits};  // of k: where at least 2^k of them begin
@@ -118,7 +119,8 @@ struct place {
   int first;
 };
 
-/// Of the first few segments with room, the fullest first: one with memory that the kernel need not give anew; else the first.
+/// A segment with room. Of the first few, fullest first, it is one with memory that the kernel need not give
+/// anew; else it is the first.
 place find_place(unsigned slices) noexcept {
   place clean{nullptr, -1};
   unsigned looks = 0;
@@ -160,8 +162,9 @@ void release(segment* s, std::uint64_t bits, std::uint64_t now) noexcept {
   wait(s, now);
 }
 
-/// Hands free slices of the segment that waits longest back to the kernel: all that are dirty, or those that have been for all the time;
-/// the others wait anew. Under the lock, which it leaves for as long as the kernel works: nobody has these slices then.
+/// Hands free slices of the segment that waits longest back to the kernel: all dirty ones, or only those that
+/// were dirty for the whole time; the others start to wait again. Call with the lock held. It is released
+/// while the kernel works, when nobody can get these slices.
 std::size_t purge_oldest(bool all, std::uint64_t now) noexcept {
   segment* const s = oldest_dirty;
   oldest_dirty = s->next_dirty;
@@ -195,7 +198,7 @@ std::size_t purge_oldest(bool all, std::uint64_t now) noexcept {
   return static_cast<std::size_t>(std::popcount(going)) * slice;
 }
 
-/// Purges, oldest first, what has been free for the time of decay, and what is more than may be kept.
+/// Purges, oldest first, memory that was free for the time of decay, and memory beyond what may be kept.
 void decay(std::uint64_t now) noexcept {
   const auto keeps = [] { return counts.used_slices > kept_slices ? counts.used_slices : kept_slices; };
   bool too_much = counts.dirty_slices > keeps();

@@ -10,7 +10,8 @@
 #include "system.hpp"
 
 /// Segments of 64 slices, shared by all threads: a page (blocks of one size, of one thread) or a run (one block) takes slices in a
-/// row. Whose a block is, its page says, which is found from the address without a look at the block.
+/// row. A block's page says whose block it is. The page is found from the address, without a look at the
+/// block.
 namespace corescale::inline v0::process_heap {
 
 struct heap;
@@ -23,7 +24,7 @@ struct block {
 struct page {
   block* free = nullptr;
   std::uint32_t used = 0;
-  std::uint32_t slow_at = 0;          ///< a return that leaves so many blocks in use is for the slow path
+  std::uint32_t slow_at = 0;          ///< a return that leaves this many blocks in use takes the slow path
   std::atomic<heap*> owner{nullptr};  ///< none of a run, which is one block
   std::uint32_t block_size = 0;
   std::uint32_t carved = 0;    ///< blocks that were in the list once
@@ -85,21 +86,21 @@ inline page* page_of(const void* memory) noexcept {
   return &in->pages[in->first[reinterpret_cast<std::uintptr_t>(memory) / slice % 64]];
 }
 
-/// So many slices in a row, of no owner; null where there is no memory. `dirty` is set to how many first
-/// bytes may not read as zero.
-/// The last guard_bytes() are none of the program's.
+/// That many slices in a row, without an owner; null if there is no memory. `dirty` is set to how many first
+/// bytes may not read as zero. The last guard_bytes() do not belong to the program.
 page* take_span(unsigned slices, std::size_t& dirty) noexcept;
 
-/// With `ages`, what has been free for the time of decay goes back to the kernel: not for callers under a lock.
+/// With `ages`, memory that was free for the time of decay goes back to the kernel. Callers that hold a lock
+/// may not ask for this.
 void give_span(page* p, bool ages) noexcept;
 void age_spans() noexcept;
 
 inline std::size_t bytes_of(const page* p) noexcept { return p->slices * slice - guard_bytes(); }
 
-/// Makes a run longer or shorter in its place; false where others are in the way.
+/// Makes a run longer or shorter in its place; false if other slices are in the way.
 bool resize_run(page* run, unsigned slices) noexcept;
 
-/// Hands free memory back to the kernel; the bytes.
+/// Hands free memory back to the kernel. Returns the bytes.
 std::size_t purge_spans() noexcept;
 
 struct span_counts {

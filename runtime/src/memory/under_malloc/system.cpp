@@ -117,7 +117,7 @@ void unmap(void* memory, std::size_t bytes) noexcept {
 
 void purge(void* memory, std::size_t bytes) noexcept {
   const int before = errno;
-  // Locked memory (mlockall) stays: what is read from it later has to be zero all the same.
+  // Locked memory (mlockall) is not taken back, but must read as zero afterwards.
   if (madvise(memory, bytes, MADV_DONTNEED)) memset(memory, 0, bytes);
   errno = before;
   of_system.purged.fetch_add(bytes, std::memory_order_relaxed);
@@ -143,7 +143,7 @@ void unprotect(void* page, guard by) noexcept {
   const int before = errno;
   const bool refused = by == guard::installed ? madvise(page, system_page, guard_remove)
                                               : mprotect(page, system_page, PROT_READ | PROT_WRITE);
-  // A sandbox may refuse it by now: a new page in its place.
+  // A sandbox may refuse it by now. Then a new page takes its place.
   if (refused) [[maybe_unused]]
     void* const opened =
         mmap(page, system_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);

@@ -24,8 +24,9 @@ void purge(void* memory, std::size_t bytes) noexcept;
 /// What keeps a program from a page: nothing, the kernel's own guards (since Linux 6.13), or the rights of a mapping of its own.
 enum class guard : std::uint8_t { none, installed, by_rights };
 
-/// A page of the kernel's behind a block. Guards by rights are 16,384 at most, as each splits a mapping in two, and the kernel allows a
-/// process 65,530; further ones, and those of kernels whose pages are larger than 4 KiB, are none.
+/// A page of the kernel's after a block. At most 16,384 guards use rights: each splits a mapping in two, and
+/// the kernel allows a process 65,530 mappings. Further guards are `none`, as are those of kernels whose
+/// pages are larger than 4 KiB.
 guard protect(void* page) noexcept;
 void unprotect(void* page, guard by) noexcept;
 

@@ -11,9 +11,9 @@
 
 namespace corescale::inline v0::detail {
 
-/// Threads that sleep on a condition variable each until there is a round for them.
-/// Parts names the types of a library: mutex, lock, condition_variable; thread, with join(); and uninterrupted, while which none of its calls
-/// throws.
+/// Threads that each sleep on a condition variable until there is a round for them. Parts names the types of
+/// a library: mutex, lock, condition_variable; thread, with join(); and uninterrupted, while which none of
+/// its calls throws.
 template <class Parts>
 struct condition_crew {
   struct alignas(cache_line) member {

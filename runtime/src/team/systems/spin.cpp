@@ -146,7 +146,8 @@ class alignas(cache_line) report {
   }
 
   /// The right to a share of a round that was recalled: by the thread or its parent, whoever is first.
-  /// A thread that comes so late that the round is over sees that behind its look at the claims: a newer one is never overwritten.
+  /// A thread that comes after the round is over sees that once it has looked at the claims, so a newer claim
+  /// is never overwritten.
   bool claim(round_word round, const orders& above) noexcept {
     std::uint64_t seen = claimed_.load(std::memory_order_acquire);
     return seen != round.number() && above.is_recalled(round) &&
@@ -189,8 +190,8 @@ struct spin_crew {
 
   bool run(std::size_t k, worker_ref worker) noexcept { return run(k, {worker, false}); }
 
-  /// As run(), but the share of a thread that has not begun when its parent has ended its own may be run there: threads come late if
-  /// another program or runtime has their core, or while they wake up.
+  /// As run(), but a parent that has ended its own share may run that of a child that has not begun. Threads
+  /// come late if another program or runtime has their core, or while they wake up.
   bool run_anywhere(std::size_t k, worker_ref worker) noexcept { return run(k, {worker, !shares_stay}); }
 
   bool run(std::size_t k, const assignment& what) noexcept {
@@ -211,7 +212,7 @@ struct spin_crew {
       const round_word round = above.await(id, last, spin_for);
       last = round.number();
       if (!own.begin(round, above)) {
-        leave_shared_core(round);  // it may be late as its core is the one of who claimed its share
+        leave_shared_core(round);  // late, perhaps, because it shares the core of the thread that claimed it
         continue;
       }
       const assignment what = above.what();

@@ -51,8 +51,8 @@ class share_of_limit {
     return num_threads <= global_control::active_value(global_control::max_allowed_parallelism);
   }
 
-  /// Tells oneTBB the limit once more, by way of a lesser one, as it does nothing about one that it knows.
-  /// The lesser one still holds every other team.
+  /// Tells oneTBB the limit once more. A lesser one comes first, because oneTBB ignores a limit that it has
+  /// already. The lesser one still holds every other team.
   static void tell_again() {
     const std::scoped_lock lock(mutex);
     if (process_ends || !limit.control) return;
@@ -161,9 +161,9 @@ struct crew {
   }
 
   /// By the master: waits for the others, and reminds oneTBB of them meanwhile.
-  /// It promises no thread, and so overlooks a task that is spawned in the moment in which a thread finds the arena empty
-  /// (its arena.h, advertise_new_work), and a limit that changes in the moment in which a market begins: for ever, if
-  /// nothing happens later.
+  /// oneTBB promises no thread. It overlooks a task that is spawned at the moment in which a thread finds the
+  /// arena empty (its arena.h, advertise_new_work), and a limit that changes at the moment in which a market
+  /// begins. If nothing happens later, it does so for ever.
   bool all_start_within(std::chrono::milliseconds limit, detail::countdown_latch& all_started) noexcept {
     std::chrono::milliseconds waited = 0ms;
     for (auto pause = patience; !all_started.wait_at_most(pause, spin_for);

@@ -57,7 +57,7 @@ class batch {
   static constexpr std::size_t max_blocks = 32;
   static constexpr std::size_t max_bytes = std::size_t{64} << 10;
 
-  /// For blocks of that owner from now on; what is there of another one's goes home.
+  /// Takes blocks of that owner from now on. Blocks of another owner that are in it go home.
   void turn_to(pool* owner) noexcept;
 
   /// A block of the owner's.
@@ -158,7 +158,7 @@ struct alignas(cache_line) pool : accounts {
   alignas(cache_line) std::size_t number;
   bool live = false;                  ///< whether a thread has this pool; the registry's mutex guards it
   bool lost = false;                  ///< whether its thread exists in the parent of this process only
-  std::atomic<bool> receives{false};  ///< what comes home while not goes to the system instead
+  std::atomic<bool> receives{false};  ///< while false, what comes home goes to the system instead
   pool* next_pool = nullptr;          ///< the registry's, as it needs it
 
   alignas(cache_line) std::atomic<block*> inbox{nullptr};  ///< batches that came home, newest first
@@ -196,8 +196,8 @@ struct threads {
 
 /// The pool of the calling thread, as far as the hot path may use it. Never null: a thread starts with a
 /// shared empty one that accepts nothing, and keeps it while AddressSanitizer watches, so that all calls go
-/// to the library, which knows of it. Initial-exec: 16 bytes of static thread storage in all, which glibc's
-/// reserve grants to a library that is loaded late as well, spare each call of each allocation a call of
+/// to the library, which knows of it. Initial-exec: it uses 16 bytes of static thread storage in all, which
+/// glibc's reserve also grants to a library that is loaded late. That saves each allocation a call of
 /// __tls_get_addr.
 extern constinit thread_local pool* current_pool __attribute__((tls_model("initial-exec")));
 

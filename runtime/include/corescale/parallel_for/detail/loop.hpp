@@ -14,7 +14,8 @@
 #include "corescale/parallel_for/loop_options.hpp"
 #include "corescale/team/team.hpp"
 
-// What the templates of parallel_for stand on: they make of any loop a range from 0, a body and a place, and run_loop is compiled once.
+// What the templates of parallel_for build on. They turn any loop into a range from 0, a body and a place, so
+// that run_loop is compiled once.
 namespace corescale::inline v0::detail {
 
 /// Where a call stands in the source. clang 14 has no std::source_location.
@@ -22,7 +23,7 @@ struct source_place {
   const char* file;
   unsigned line;
 
-  /// As the default of a parameter: of the call that leaves it out.
+  /// As a parameter's default, it is the place of the call that leaves the parameter out.
   static constexpr source_place current(const char* file = __builtin_FILE(),
                                         unsigned line = __builtin_LINE()) noexcept {
     return {file, line};
@@ -62,7 +63,8 @@ concept loop_team = !std::integral<Team> && requires(Team & team, worker_ref wor
 };
 
 /// What runs iterations begin .. end - 1, counted from 0: a callable of any type, which must outlive every call.
-/// One of up to two words is kept in here, so that a thread needs no cache line more for it; of a larger one the address.
+/// A callable of up to two words is kept in here, so that a thread needs no further cache line for it; for a
+/// larger one, its address is.
 class loop_body {
  public:
   template <class Callable>

@@ -141,7 +141,7 @@ struct operators {
     return record<Row, XVaries, YVaries>(tape, x, y);
   }
 
-  /// Says which of two operands is no variable of the open recording.
+  /// Says which of two operands is not a variable of the open recording.
   [[noreturn, gnu::noinline, gnu::cold]] static void refuse(std::uint64_t x, std::uint64_t y) {
     const std::uint32_t open = open_recording<Base>->recording();
     throw_not_open(x != 0 && recording_of(x) != open ? recording_of(x) : recording_of(y), open);
@@ -159,7 +159,7 @@ struct operators {
     return index_of(x.place_);
   }
 
-  /// An operation whose derivatives are nobody's: it keeps the operands' values.
+  /// An operation without derivatives: it keeps the operands' values.
   static void append_operands(unsigned op, const number& x, const number& y) {
     recorder<Base>& tape = *open_recording<Base>;
     const std::uint32_t of_x = operand(x, tape), of_y = operand(y, tape);
