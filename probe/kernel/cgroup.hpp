@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where this process sits in the control groups, version 1, 2 or both side by side.
 //
-// `root` stands before every path of /proc and of a mount, so that tests show another machine's.
+// `root` is put before every path of /proc and of a mount, so that tests can show another machine.
 #pragma once
 
 #include <map>
@@ -40,8 +40,8 @@ std::optional<std::uint64_t> statistic(const std::string& path, std::string_view
 class throttling {
  public:
   explicit throttling(std::string root = "") : root_(std::move(root)), before_(totals()) {}
-  /// Seconds; of the group around it that was held back the longest. What several groups did at the same
-  /// time is counted once, so this is a lower bound.
+  /// Seconds for which the group around it was held back that was held back longest. Time in which several
+  /// groups were is counted once, so this is a lower bound.
   double seconds() const;
 
  private:

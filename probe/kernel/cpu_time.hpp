@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernel says of CPUs as a whole, in steps of a clock tick (10 ms mostly).
+// What the kernel reports about whole CPUs, in steps of a clock tick (10 ms mostly).
 #pragma once
 
 #include <unistd.h>
@@ -20,11 +20,12 @@ inline double tick_seconds() { return 1.0 / static_cast<double>(sysconf(_SC_CLK_
 
 /// Seconds since boot.
 struct cpu_time {
-  /// Of all CPUs, given by the hypervisor to others.
+  /// Seconds of all CPUs that the hypervisor gave to others.
   double steal = 0;
-  /// Of the CPUs asked for, in which they ran any program or served an interrupt.
+  /// Seconds in which the CPUs asked for ran any program or served an interrupt.
   double busy = 0;
-  /// How many of those asked for have a line: in a container it may be others or none, and one may be offline.
+  /// How many of the CPUs asked for have a line. A container may show others or none, and a CPU may be
+  /// offline.
   std::size_t found = 0;
 };
 

@@ -12,8 +12,8 @@
 
 namespace corescale::probe {
 
-/// For kernels before 5.11, which cannot mark a range: those that are open, however many may be. False where
-/// /proc does not list them.
+/// Marks every open descriptor by itself, for kernels before 5.11, which cannot mark a range. False if /proc
+/// does not list them.
 inline bool mark_listed_close_on_exec(int first) {
   const std::unique_ptr<DIR, int (*)(DIR*)> open_files(opendir("/proc/self/fd"),
                                                        [](DIR* d) { return closedir(d); });

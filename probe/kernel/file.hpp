@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small files whole, as /proc and cgroups have them, and a descriptor that closes itself.
+// Reads and writes small files whole, such as those of /proc and cgroups. Has a descriptor that closes
+// itself.
 #pragma once
 
 #include <fcntl.h>

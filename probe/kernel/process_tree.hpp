@@ -9,12 +9,12 @@
 
 namespace corescale::probe {
 
-/// Every living or unreaped descendant, parents before children. A process born meanwhile may be missing, and where a
-/// child has ended, what is below this process's own children: chains of processes that fork and end would be followed
-/// as long as they live. Loop.
+/// Every living or unreaped descendant, parents before children. A process born meanwhile may be missing.
+/// Once a child has ended, descendants below this process's own children may be missing, too: otherwise
+/// chains of processes that fork and end would be followed as long as they live. Loop.
 std::vector<pid_t> descendants();
 
-/// Whether a child has ended and SIGCHLD, which must be blocked, still says so.
+/// Whether SIGCHLD, which must be blocked, is pending because a child has ended.
 bool child_ended();
 
 /// Whether a process that is still there, reaped by nobody, is a descendant.
@@ -26,8 +26,9 @@ std::vector<pid_t> threads_of(pid_t process);
 /// Those that still run: neither gone nor waiting to be reaped.
 std::vector<pid_t> running_descendants();
 
-/// Kills every running descendant and returns those that it reached. No stranger that was given the number of
-/// one that ended meanwhile: each is held by a descriptor while its parent is looked up (Linux 5.3).
+/// Kills every running descendant and returns those that it reached. Never kills a stranger that got the
+/// number of a descendant that has ended: a descriptor holds each process while its parent is looked up
+/// (Linux 5.3).
 std::vector<pid_t> kill_descendants();
 
 /// Lets a process go on that a signal has stopped.

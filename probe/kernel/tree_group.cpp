@@ -37,8 +37,8 @@ bool remove_empty(const std::string& directory) {
   return rmdir(directory.c_str()) == 0;
 }
 
-/// Removes groups that no spawner holds, as it was killed before it could, and ends what is in them: where its lab was
-/// killed with it, nobody else does. Those whose last process is only going stay.
+/// Removes groups whose spawner was killed before it could remove them, and ends what is in them. If
+/// corescale was killed with it, nobody else does. A group stays while its last process is ending.
 void sweep(const std::string& parent) {
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(opendir(parent.c_str()),
                                                     [](DIR* d) { return closedir(d); });
@@ -52,8 +52,8 @@ void sweep(const std::string& parent) {
   }
 }
 
-/// A new group below `parent`, held by a lock while it is open; an empty name where it may not be made. Its name is
-/// of nobody else, whichever namespaces number processes anew.
+/// A new group below `parent`, held by a lock while it is open; an empty name if it may not be made. No other
+/// group has its name, even if namespaces number processes anew.
 std::pair<std::string, descriptor> new_group(const std::string& parent) {
   sweep(parent);
   for (int tries = 0; tries < 10; ++tries) {  // a sweep may take it away before it is locked

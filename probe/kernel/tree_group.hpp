@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Control groups of their own for all that one launch starts: what the kernel books for them misses nobody.
+// Control groups for all that one launch starts: what the kernel books for them includes every process.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace corescale::probe {
 /// still binds; memory's is written into them too.
 ///
 /// Version 2: the program is born in the group, which costs nothing; CPU time is always booked there, memory
-/// only where the controller can be had (it cannot below a group that holds processes, except the root).
+/// only if the controller is available (below a group that holds processes it is not, except below the root).
 /// Version 1, for memory alone: this process enters the group, which can take milliseconds, so construct it
 /// before any clock starts.
 class tree_group {

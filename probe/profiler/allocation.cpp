@@ -40,7 +40,8 @@ struct Reals {
   void* (*memalign)(std::size_t, std::size_t) = nullptr;
 } real;
 
-// What the search for the next allocator asks for, and the loader for the profiler; never given back.
+// Memory for the search for the next allocator, and for the loader on behalf of the profiler; never given
+// back.
 alignas(16) char early[1 << 16];
 std::atomic<std::size_t> early_used;
 bool resolving = false, resolved = false;
@@ -97,7 +98,8 @@ std::uint32_t cycles_more(std::uint64_t with, std::uint64_t without) {
   return with > without ? static_cast<std::uint32_t>((with - without) / (2 * batch)) : 0;
 }
 
-// The gap in which a thread ended goes on in the next one to begin: threads of few calls would never come to its end.
+// The next thread to begin continues the gap in which another ended: threads of few calls would never reach
+// its end.
 std::atomic<std::uint64_t> left_over;
 
 std::int32_t next_gap() {
@@ -108,7 +110,8 @@ std::int32_t next_gap() {
   return 1 + static_cast<std::int32_t>(local.random % static_cast<std::uint32_t>(2 * mean - 1));
 }
 
-// A call that is timed, or in no profiled thread, or made by another of these. `size` is 0 for what gives back.
+// A call that is timed, or is in no profiled thread, or comes from another of these functions. `size` is 0 if
+// it returns memory.
 template <class Call, class Own>
 __attribute__((noinline)) auto rarely(std::size_t size, Call call, Own instead) {
   if (local.own) return local.countdown = 0, instead();
@@ -167,7 +170,7 @@ inline __attribute__((always_inline)) void give_back(void* place) {
   counted(0, [=] { return real.free(place), 0; });
 }
 
-// An allocator of one block: to try the real one would move the program's memory.
+// An allocator of one block, because trying the real one would move the program's memory.
 struct Trial {
   Trial* next;
 };
@@ -187,8 +190,9 @@ void trial_free(void* place) {
 void* (*volatile trial_get)(std::size_t) = trial_malloc;
 void (*volatile trial_give)(void*) = trial_free;
 
-// What timing adds to a call, and what going through here adds, which the reader books too. Both in calls, since a
-// processor hides much of a look at the counter behind its neighbours.
+// What timing adds to a call, and what passing through here adds, which the reader books too. Both are
+// measured around calls, because a processor hides much of a read of the counter behind neighbouring
+// instructions.
 void calibrate() {
   static bool done = false;
   if (done) return;
@@ -242,7 +246,7 @@ void resolve_allocation() {
   resolving = false;
 }
 
-// By calls of the system alone, as this is in a signal handler and a program may have its own mmap().
+// Uses system calls alone, because this runs in a signal handler, and a program may have its own mmap().
 void time_faults() {
   constexpr std::size_t page = 4096, pages = 8, first = 2;  // the first also make room in the page table
   const long at =
@@ -318,8 +322,8 @@ CORESCALE_EXPORT void* memalign(std::size_t alignment, std::size_t size) noexcep
   return counted(size, [=] { return real.memalign(alignment, size); });
 }
 
-// Allocators define these beside malloc, and are then asked by no malloc. The C++ library's own are asked where malloc
-// gives nothing: they throw.
+// Allocators define these next to malloc, and do not call malloc in them. If malloc gives nothing, the C++
+// library's own are called: they throw.
 #define NEW(name)                                                                                            \
   static __attribute__((noinline)) void* new_by_##name(std::size_t size, const void* from) {                 \
     REAL_FROM(from, name, void*(std::size_t));                                                               \

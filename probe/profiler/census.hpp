@@ -29,8 +29,8 @@ constexpr Word zero() {
   return word;
 }
 
-// Divides `length` between the shares. `idle`: threads that wait for an event, which the word does not count. While another
-// computes they have nothing to do; else all of the launch waits.
+// Divides `length` between the shares. `idle`: threads that wait for an event, which the word does not count.
+// While another thread computes, they have nothing to do; otherwise the whole launch waits.
 inline void book(Word word, std::int64_t length, int processors, int idle, std::int64_t* share) {
   int free = processors;
   const auto take = [&](Share to, int threads) {
@@ -50,7 +50,7 @@ inline void book(Word word, std::int64_t length, int processors, int idle, std::
   share[absent] += length * free;
 }
 
-// Those of `processors` for which there is no thread at all.
+// The `processors` for which there is no thread at all.
 constexpr int nobody(Word word, int processors) {
   int rest = processors;
   for (unsigned i = 0; i < joins; ++i) rest -= count(word, static_cast<Count>(i));

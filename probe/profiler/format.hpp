@@ -12,7 +12,7 @@ namespace corescale::profiler {
 inline constexpr char magic[8] = {'c', 'o', 'r', 'e', 'p', 'r', 'o', 'f'};
 inline constexpr std::uint32_t format = 5;
 
-// What a thread does: the one state that it is in, and what its CPU ticks and stacks are booked under.
+// What a thread does. It is in one state at a time, under which its CPU ticks and stacks are booked.
 enum State : std::uint32_t {
   computing,
   allocating,  // inside the malloc family
@@ -28,8 +28,9 @@ enum State : std::uint32_t {
   states
 };
 
-// How the launch's thread-seconds divide, at every moment: `processors` slots are given to threads that compute, then to
-// those that wait, in this order, and the rest is absent. `excess` is what computing threads had beyond the slots.
+// How the launch's thread-seconds divide at every moment. Slots, as many as `processors`, go to threads that
+// compute, then to those that wait, in this order. The rest is absent. `excess` is what computing threads had
+// beyond the slots.
 enum Share : std::uint32_t {
   active,
   lock_wait,
@@ -42,7 +43,7 @@ enum Share : std::uint32_t {
   shares
 };
 
-// Who started a thread: the program, or a runtime. A thread of OpenMP computes in regions alone.
+// Who started a thread: the program or a runtime. A thread of OpenMP computes only in regions.
 enum Pool : std::uint32_t { no_pool, openmp_pool, task_pool };
 
 // Threads that live at once: the counts of the census hold no more.

@@ -94,7 +94,7 @@ std::uint64_t loads() {
   return found;
 }
 
-// Whether the range that a line begins with has a part of one of those in `modules`, behind their numbers.
+// Whether the range at the start of a line overlaps a range in `modules`, where a number comes before each.
 bool overlaps(const char* line, const char* modules) {
   char* rest;
   const std::uint64_t begin = strtoull(line, &rest, 16), end = strtoull(rest + 1, nullptr, 16);
@@ -105,7 +105,7 @@ bool overlaps(const char* line, const char* modules) {
   return false;
 }
 
-// A line of an executable mapping, if it is not there yet or another object was there meanwhile.
+// Keeps the line of an executable mapping, unless it is kept already and no other object was there meanwhile.
 void keep_module(char* line) {
   Header& header = file->header;
   const std::size_t size = strlen(line), full = header.modules_length;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenMP on the runtimes that compilers bring: the outlined body of each thread of a region is timed. GCC's and LLVM's
-// entry points are the two that there are; Intel's runtime has LLVM's.
+// OpenMP on the runtimes that compilers bring: the outlined body of each thread of a region is timed. There
+// are two sets of entry points, GCC's and LLVM's; Intel's runtime has LLVM's.
 #include <stdarg.h>
 
 #include "profiler/profiler.hpp"
@@ -147,7 +147,8 @@ unsigned long gomp(GompFork* real, void (*body)(void*), void* data, unsigned thr
   return team.master ? region(team, fork) : fork();
 }
 
-// LLVM: a function of two numbers and as many pointers as the region shares; more pointers than it takes do no harm.
+// LLVM: a function of two numbers and as many pointers as the region shares. Passing more pointers than it
+// takes does no harm.
 constexpr int few_shared = 16, most_shared = 256;
 using Micro = void(std::int32_t*, std::int32_t*, ...);
 

@@ -8,7 +8,7 @@
 namespace corescale::profiler {
 namespace {
 
-// A task's: of GCC with one argument, of LLVM with two. More of them do no harm.
+// A task's function: GCC's has one argument, LLVM's has two. Passing more does no harm.
 using Function = long(long, long);
 
 constexpr std::size_t most_functions = 128;  // of others, tasks that are run in waits count as waits

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whose a thread is: runtimes of OpenMP and of tasks start workers, and wait by the same calls as programs do.
+// Tells who owns a thread: runtimes of OpenMP and of tasks start workers, and wait by the same calls as
+// programs.
 #include <link.h>
 #include <string.h>
 

@@ -59,7 +59,7 @@ inline std::int64_t cpu_since(std::int64_t before) {
 }
 
 #if defined(__x86_64__)
-// Without a fence: what a call leaves unfinished is finished in the next one, as without the profiler.
+// Has no fence: what a call leaves unfinished is finished in the next one, as without the profiler.
 inline std::uint64_t cycles() {
   std::uint32_t low, high;
   __asm__ volatile("rdtsc" : "=a"(low), "=d"(high)::"memory");
@@ -80,8 +80,8 @@ void add(Number& to, Amount what) {
   __atomic_fetch_add(&to, static_cast<Number>(what), __ATOMIC_RELAXED);
 }
 
-// What the loader allocates for the profiler comes from a memory of the profiler's own: the program's lies where it would
-// without, so that data which share a cache line do so with it too.
+// What the loader allocates for the profiler comes from memory of the profiler's own. So the program's memory
+// lies where it would lie without the profiler, and the same data share cache lines.
 struct OwnMemory {
   OwnMemory() {
     local.countdown = 0;
@@ -147,7 +147,8 @@ inline void weigh(Stack* stack, State state, std::int64_t length) {
 // allocation.cpp
 void resolve_allocation();
 void begin_allocation();
-// Finds out what the first touch of a page costs now, beside the program's other threads: in the kernel, which clears it.
+// Measures what the first touch of a page costs now, next to the program's other threads, in the kernel,
+// which clears it.
 void time_faults();
 void end_allocation();
 
@@ -173,7 +174,8 @@ struct Wait {
 };
 
 // openmp.cpp
-// One that its thread runs while it waits, at a barrier or at the end of a region: it computes meanwhile.
+// A task that its thread runs while it waits at a barrier or at the end of a region. The thread computes
+// meanwhile.
 class Task {
  public:
   Task();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The signal of ticks is shared with the program: it sees its own actions for it, gets what others send, and cannot keep
-// it from the profiler by blocking it. Whoever goes past these functions only loses ticks, since by default it is ignored.
+// it from the profiler by blocking it. If a program bypasses these functions, only ticks are lost, because
+// the signal is ignored by default.
 #include <signal.h>
 
 #include <cerrno>

@@ -97,7 +97,7 @@ State state_of(const Thread& thread, std::int64_t time) {
   return local.in_allocator ? allocating : computing;
 }
 
-// How long first touches of so many pages took, by the length of a cycle until now.
+// How long the first touches of that many pages took, by the length of a cycle until now.
 std::int64_t clearing(std::int64_t pages, std::int64_t time) {
   const Header& header = file->header;
   const double cycle =

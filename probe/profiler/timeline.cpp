@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// When each thread did what: a file of its own beside the profile, so that a program loses neither by the other.
+// When each thread did what. It is a file of its own next to the profile, so that neither is lost if the
+// other is.
 //
-// An event says that a thread was in a state for so long until then. Short ones are gathered, the longer the fuller the
-// file is, so that it lasts for any program.
+// An event says that a thread was in a state for so long until then. Short ones are combined; the fuller the
+// file is, the longer the events that are. So the file lasts for any program.
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>

@@ -16,7 +16,8 @@ namespace corescale::probe {
 struct arguments {
   /// A descriptor number or a file; required.
   std::string report;
-  /// What /proc/PID/environ gave of the process whose environment the program has; empty: the spawner's own.
+  /// The text of /proc/PID/environ of the process whose environment the program gets; empty: the spawner's
+  /// own.
   std::string inherited;
   /// In the order given; no value unsets.
   std::vector<std::pair<std::string, std::optional<std::string>>> environment;
@@ -24,10 +25,10 @@ struct arguments {
   std::vector<int> affinity;
   /// Seconds; 0: none.
   double timeout = 0;
-  /// Seconds between SIGTERM and SIGKILL for the main program. 0, since only launchers such as mpirun and
-  /// srun, which must reach other machines, need a moment.
+  /// Seconds between SIGTERM and SIGKILL for the main program. 0, because only launchers that must reach
+  /// other machines, such as mpirun and srun, need a moment.
   double grace = 0;
-  /// Nowhere, so that a program which asks a question ends instead of waiting.
+  /// By default nothing, so that a program that asks a question ends instead of waiting.
   std::string input = "/dev/null";
   std::string output = "/dev/null";
   /// Empty: nowhere, or a scratch file where tail asks.

@@ -25,7 +25,8 @@ std::string scratch_directory(const std::string& asked) {
 }
 
 /// A file without a name; file systems that know no O_TMPFILE give it one for a moment.
-/// Appended to: what a script writes to /dev/stderr, which opens the file again, is not written over.
+/// It is opened for appending: /dev/stderr opens the file again, and what a script writes there is not
+/// overwritten.
 descriptor scratch_file(const std::string& directory) {
   descriptor file(open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | O_APPEND, 0600));
   if (file) return file;

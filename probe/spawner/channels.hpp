@@ -3,8 +3,8 @@
 //
 // Nothing passes through the spawner while the program runs: a pipe would need a reader, which takes a core
 // from it. Standard error goes into a scratch file, of which only the end is read, after the exit. It has no
-// name, so nothing of it stays behind; what has been written beyond its wanted end is given back to the file
-// system at every look, so that it stays small however much the program writes. Named files are opened as a
+// name, so nothing of it stays behind. At every look, what comes before the wanted end is given back to the
+// file system, so that the file stays small however much the program writes. Named files are opened as a
 // shell's `> file` does, not for appending, which sendfile and copy_file_range refuse.
 #pragma once
 

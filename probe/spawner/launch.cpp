@@ -71,7 +71,7 @@ void take_files(const child_plan& plan) {
   if (plan.handed_on >= 0) fcntl(plan.handed_on, F_SETFD, 0);
 }
 
-/// A group of its own, but the spawner's session: a program that calls setpgid may, as under a shell.
+/// A process group of its own, but the spawner's session: so a program may call setpgid, as under a shell.
 int run_child(void* argument) {
   const auto& plan = *static_cast<const child_plan*>(argument);
   setpgid(0, 0);
@@ -108,8 +108,9 @@ pipe_ends open_gate() {
   return {descriptor(ends[0]), descriptor(ends[1])};
 }
 
-/// The child is born in the group, where to move costs milliseconds. It cannot share the spawner's memory,
-/// for which the C library has no call. -1 where the kernel (before 5.7) or a missing right forbids it.
+/// The child is born in the group, because moving it costs milliseconds. It cannot share the spawner's
+/// memory, because the C library has no call for both. -1 if the kernel (before 5.7) or a missing right
+/// forbids it.
 pid_t start_in_group(child_plan& plan, const launch_manner& how) {
 #ifdef CLONE_INTO_CGROUP
   clone_args asked{};

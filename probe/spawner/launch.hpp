@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts the program: everything that can be prepared is, so that the child only sets itself up and executes.
+// Starts the program. All that can be prepared is prepared, so that the child only sets itself up and
+// executes.
 #pragma once
 
 #include <sys/mman.h>
@@ -62,9 +63,10 @@ struct launch_manner {
   int birthplace = -1;
 };
 
-/// Starts the command in a process group of its own, as a shell does, with no signal blocked (and those ignored that the
-/// spawner ignores), no descriptor beside the channels and the socket that PMI_FD names, and an end with the spawner's.
-/// Returns once the program is executed or could not be, unless it is traced. Throws start_failure.
+/// Starts the command in a process group of its own, as a shell does. It has no signal blocked, and ignores
+/// those that the spawner ignores. It has no descriptors except the channels and the socket that PMI_FD
+/// names, and ends when the spawner ends. Returns once the program is executed or could not be, unless it is
+/// traced. Throws start_failure.
 launched launch(const arguments& asked, const channels& io, const launch_manner& how);
 
 }  // namespace corescale::probe

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // corescale-spawn: starts one program, leaves nothing running, and reports what it used as one line of JSON.
-// Exit status: 0 reported, 1 the report could not be written, 2 the command line makes no sense. A program that asks it
-// to end by a signal ends it so, as SIGKILL would, but after the report.
+// Exit status: 0 reported, 1 the report could not be written, 2 the command line makes no sense. If the
+// program sends it a signal to end, it ends by that signal, but after the report.
 #include <signal.h>
 #include <stdio.h>
 #include <sys/types.h>

@@ -23,8 +23,8 @@ class reaping {
  public:
   explicit reaping(pid_t main) : main_(main) {}
   virtual ~reaping() = default;
-  /// Handles what happened to children, without waiting, but so much at once: more may come as fast. `now`: when the
-  /// spawner was told.
+  /// Handles what happened to children, without waiting. It handles a limited number at once, because more
+  /// may come as fast. `now`: when the spawner was told.
   virtual void drain(double now) = 0;
   /// Whether it left something.
   bool behind() const { return behind_; }

@@ -29,16 +29,17 @@ struct report {
   accounts used;
   /// CPU time of the whole tree. What nobody reaped counts as user time.
   double user = 0, system = 0;
-  /// group: of every process; reaped: of those whose parents waited for them; sampled: a lower bound, as some
-  /// process was seen whose time is in neither.
+  /// group: that of every process; reaped: that of processes whose parents waited for them; sampled: a lower
+  /// bound, because a process was seen whose time is in neither.
   const char* cpu_kind = "reaped";
   /// Whether some process ended that nobody waited for.
   bool unreaped = false;
   /// ru_maxrss of the largest process, as GNU time has it.
   std::uint64_t peak_memory = 0;
-  /// process: as above; sampled: a lower bound, as a larger process was seen of which nobody is told; none.
+  /// process: as above; sampled: a lower bound, because a larger process was seen whose peak was not
+  /// reported; none.
   const char* peak_memory_kind = "none";
-  /// The spawner's own peak. The program's ru_maxrss starts from it, so a figure that is not larger is an upper
+  /// The spawner's own peak. The program's ru_maxrss starts from it, so if that is not larger, it is an upper
   /// bound.
   std::uint64_t peak_memory_floor = 0;
   /// The largest sample of the anonymous memory of the whole tree: a lower bound.
@@ -46,8 +47,8 @@ struct report {
   /// group: each page once; sum: of the processes, where a page that a fork shares counts in each; none.
   const char* tree_memory_kind = "none";
   double steal = 0, throttled = 0;
-  /// Time of other programs and the kernel on the CPUs that it might use, an estimate; nothing where its own or
-  /// theirs is not known.
+  /// Time of other programs and the kernel on the CPUs that the launch might use; an estimate. Empty if its
+  /// own time or that of the CPUs is not known.
   std::optional<double> foreign;
   int leftovers = 0;
   std::vector<int> survivors;

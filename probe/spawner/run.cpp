@@ -39,8 +39,8 @@ class noise {
   }
 
  private:
-  /// A tick of each CPU less than what is left: no CPU's time is known better. Nothing where the launch's own
-  /// or that of the CPUs is not known.
+  /// What is left, less a tick for each CPU, because no CPU's time is known better. Empty if the launch's own
+  /// time or that of the CPUs is not known.
   std::optional<double> foreign(const report& result, std::optional<double> busy) const {
     const std::string_view kind = result.cpu_kind;
     if (kind == "sampled" || cpus_.empty() || !busy) return {};
@@ -65,7 +65,8 @@ void describe_end(report& result, const supervised& outcome, int status) {
                                                       : "failed";
 }
 
-/// The group's account misses nobody who stayed in it. Else what was reaped, unless the samples alone show more.
+/// The group's account includes every process that stayed in it. Without a group, what was reaped counts,
+/// unless the samples alone show more.
 void describe_cpu(report& result, const tree_group* group) {
   constexpr double rounding = 0.005;  // seconds; the samples count from the execution, rusage from the fork
   constexpr double of_exits =
@@ -86,7 +87,8 @@ void describe_cpu(report& result, const tree_group* group) {
 /// Bytes; the largest that this program has ever been. Its ru_maxrss counts what it was forked from.
 std::uint64_t own_peak() { return 1024 * statistic("/proc/self/status", "VmHWM:").value_or(0); }
 
-/// A process whose time or size is in none that was reaped ended undetected, and with it its peak.
+/// A process whose time or size is in no process that was reaped ended undetected, and its peak is unknown,
+/// too.
 void describe_memory(report& result, std::uint64_t group_peak, bool survivors) {
   constexpr std::uint64_t rounding = 1 << 20;  // the kernel counts pages of each CPU in batches
   const accounts& used = result.used;
@@ -142,7 +144,8 @@ class follower {
   tree_group* group_;
   noise& around_;
   std::uint64_t group_peak_ = 0;
-  /// Each rank has a spawner, too, which its program may stop: nobody else would tell it to go on.
+  /// Each rank has a spawner, too, and its program may stop that. Nobody else would tell the spawner to go
+  /// on.
   std::string own_executable_ = read_link("/proc/self/exe");
 };
 

@@ -36,7 +36,7 @@ sigset_t watched_signals() {
   return set;
 }
 
-/// The next watched signal, or one of number 0 at `until`.
+/// The next watched signal, or one with number 0 at `until`.
 siginfo_t next_signal(double until) {
   const sigset_t watched = watched_signals();
   const double wait = std::clamp(until - monotonic(), 0.0, 1e6);
@@ -135,8 +135,8 @@ void reap(reaping& children) {
   while (children.behind() && monotonic() < until);
 }
 
-/// The program and its process group, where there are no descriptors by which to find more. Until it is reaped, no
-/// stranger has its number.
+/// Kills the program and its process group, if there are no descriptors by which to find more. Until the
+/// program is reaped, no stranger has its number.
 void kill_by_number(const reaping& children) {
   if (children.ended()) return;
   kill(-children.main(), SIGKILL);

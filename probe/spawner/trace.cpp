@@ -133,7 +133,8 @@ void tracer::handle_stop(pid_t thread, int status, double now) {
   }
 }
 
-/// Whoever would trace a program of the tree cannot, as it is traced: it would wait for this stop without end.
+/// A program of the tree is traced already, so another process cannot trace it, and would wait for this stop
+/// without end.
 void tracer::go_on(double now) {
   for (auto& [thread, since] : stopped_) {
     if (now - since < longest_stop) continue;
@@ -166,7 +167,7 @@ image& tracer::image_of(pid_t process) {
                                     .is_privileged = gains_privilege(executable)});
 }
 
-/// Whichever thread executed it now bears the process's id; the other threads are gone.
+/// The thread that executed it now has the process's id; the other threads are gone.
 void tracer::program_replaced(pid_t process) {
   std::erase_if(threads_, [&](const auto& thread) { return thread.second == process; });
   threads_[process] = process;
@@ -178,7 +179,8 @@ void tracer::program_replaced(pid_t process) {
 }
 
 /// The last thread sees the most, but the leader may end last without a stop, and exit_group ends all at
-/// once: so the first, the leader and the last each read, and the later reading counts.
+/// once. So the maps are read at the end of the first thread, the leader and the last thread, and the latest
+/// reading counts.
 void tracer::about_to_exit(pid_t thread) {
   const pid_t process = process_of(thread);
   image& program = image_of(process);

@@ -23,8 +23,8 @@ struct image {
   bool is_static = false;
   /// Set-user-id, set-group-id or file capabilities: the loader then ignores preloads from the environment.
   bool is_privileged = false;
-  /// It gave way to another program in the same process, so its maps are unknown; what follows is listed by
-  /// itself.
+  /// It executed another program in the same process, so its maps are unknown. The other program has an entry
+  /// of its own.
   bool replaced = false;
   /// Whether maps could be read, which a kill -9 or missing rights can prevent.
   bool readable = false;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Configurations that are one launch: where the program does not read how many threads or ranks there are."""
+"""Finds configurations that are the same launch, because the program does not read how many threads or ranks there
+are."""
 
 from collections.abc import Collection, Sequence
 from typing import Literal
@@ -31,9 +32,9 @@ def to_set(records: Sequence[Record]) -> frozenset[str] | None:
 
 
 def distinguishable(experiment: Experiment, reads: Collection[str] | None) -> tuple[Configuration, ...]:
-    """The configurations, with the baseline number of threads alone where any other is the same launch.
+    """The configurations; only those with the baseline's number of threads, if any other number is the same launch.
 
-    `reads`: see `detected`. All of them where nothing recorded env reads, or where nothing would be left to try.
+    `reads`: see `detected`. All of them if nothing recorded env reads, or if nothing would be left to try.
     """
     everyone = configurations(experiment)
     if unread(experiment, reads) != "threads":
@@ -44,7 +45,7 @@ def distinguishable(experiment: Experiment, reads: Collection[str] | None) -> tu
 
 
 Unread = Literal["", "threads", "ranks"]
-"""What the programs do not read: a number of threads that reaches them by variables alone, or which rank they are."""
+"""What the programs do not read: a number of threads that only variables tell them, or which rank they are."""
 
 
 def unread(experiment: Experiment, reads: Collection[str] | None) -> Unread:

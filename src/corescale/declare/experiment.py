@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 (more than 300 lines: one model and its parts)
-"""The Experiment: everything that was asked, validated, independent of which door it came through."""
+"""The Experiment: everything that was asked, validated. It is the same from a command line, a study file or Python."""
 
 import hashlib
 import math
@@ -46,7 +46,7 @@ class Factor(Model):
 
 
 class Along(Model):
-    """A parameter that goes along with a factor: for each level of it one value."""
+    """A parameter that follows a factor: it has one value for each level."""
 
     name: str
     factor: str
@@ -127,7 +127,7 @@ class Scaling(Model):
     weak: Weak | None = None
     """weak scaling is asked for; None: the same work at every p"""
     seal: bool = False
-    """the smaller half of p is measured first, and a forecast of the largest sealed before that is launched"""
+    """the smaller half of p is measured first, and a forecast is sealed before the largest p is launched"""
 
 
 class Presentation(Model):
@@ -144,7 +144,7 @@ class Presentation(Model):
     agree: Mapping[str, tuple[str, ...]] = {}
     """metrics that have one value wherever these factors and derived parameters are equal"""
     bandwidth: Mapping[str, float] = {}
-    """bytes a second that one core reads from memory, as calibrated: by machine where there are several, else of ''"""
+    """bytes a second that one core reads from memory, as calibrated, by machine; '' if there is only one machine"""
 
 
 BEYOND_LAUNCHES: Any = {
@@ -155,8 +155,8 @@ BEYOND_LAUNCHES: Any = {
     "scaling": {"weak"},
     "baseline": {"allocator", "as_typed"},
 }
-"""What changes no launch: presentation; how long one goes on, for a larger budget continues what was measured; and what
-was found rather than asked, as the levels that the shell gives: where it differs, a new run starts."""
+"""Fields that change no launch: presentation; how long to go on, because a larger budget continues what was measured;
+and what was found rather than asked, such as the levels that the shell gives. If that differs, a new run starts."""
 
 
 class Experiment(Model):
@@ -168,7 +168,7 @@ class Experiment(Model):
     baseline: Baseline = Baseline()
     along: tuple[Along, ...] = ()
     omit: tuple[Selection, ...] = ()
-    """combinations of levels that are not launched: those that have every level which one of these names"""
+    """combinations of levels that are not launched: those that have every level named in one of these"""
     derived: Mapping[str, str] = {}
     """parameters that follow from the levels by declare/arithmetic.py; placeholders of the command, and columns"""
     response: Annotated[str, Field(pattern=RESPONSE)] = "wall"
@@ -185,7 +185,7 @@ class Experiment(Model):
     input: str | None = None
     output: str | None = None
     cgroup: Literal["auto", "off"] = "auto"
-    """`auto`: each launch is in a control group of its own where one can be made; `off`: in that of this process"""
+    """`auto`: each launch is in a control group of its own if one can be made; `off`: in the group of this process"""
     left_out: tuple[str, ...] = ()
     """what was asked or usual and is not measured here, with the reason"""
     no_preload: str = ""
@@ -283,7 +283,7 @@ class Experiment(Model):
 
     @property
     def finds(self) -> bool:
-        """Whether what is declared of a study is asked for, and not which launch is the best."""
+        """Whether the outputs that a study declares are asked for, and not which launch is the best."""
         return self.verb == "study" and self.stop.rule != "race"
 
     @property

@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 def _once(make: Callable[[Experiment], T]) -> Callable[[Experiment], T]:
-    """Remembers what follows from the experiments last asked for: they never change, and a race asks at every block."""
+    """Caches the results for the last experiments: these never change, and a race asks at every block."""
     kept: list[tuple[Experiment, T]] = []
 
     @functools.wraps(make)
@@ -41,7 +41,8 @@ def _once(make: Callable[[Experiment], T]) -> Callable[[Experiment], T]:
 def configurations(experiment: Experiment) -> tuple[Configuration, ...]:
     """Every combination of levels: the baseline first, the serial baseline (if any) last.
 
-    Of combinations that are the same launch, such as a setting of an allocator that another replaces, `tune` has one.
+    If several combinations are the same launch, `tune` has one of them: for example a setting of an allocator that is
+    replaced.
     """
     left_out = _omission(experiment)
     grid = (choice for choice in _grid(experiment) if not left_out(choice, None))
@@ -88,7 +89,7 @@ def omitted(experiment: Experiment, chosen: Configuration) -> bool:
 
 
 def _omission(experiment: Experiment) -> Callable[[Mapping[str, Level], int | None], bool]:
-    """Whether levels, and p where it is known, are of a combination that is not launched.
+    """Whether levels, and p if it is known, belong to a combination that is not launched.
 
     Each selection's levels are looked up once for each factor: a grid may have a million combinations.
     """
@@ -153,7 +154,7 @@ def parameters(experiment: Experiment, chosen: Configuration) -> dict[str, Level
 def strange_level(experiment: Experiment, chosen: Configuration) -> str:
     """What the experiment does not have of a configuration, such as the level `threads=7`; empty for nothing.
 
-    The baseline may be beside the others, and those of the serial program are its own.
+    The levels of the baseline need not be among those to try, and the serial program has its own.
     """
     if experiment.is_serial(chosen):
         return ""
@@ -182,7 +183,8 @@ def launch(experiment: Experiment, chosen: Configuration, machine: Machine, phas
 
 
 def _as_typed(experiment: Experiment, chosen: Configuration) -> set[str]:
-    """The factors at the level that the shell gives them: what is as the baseline's line has it is not set again."""
+    """The factors at the level that the shell gives them; a launch that keeps the baseline's level does not set it
+    again."""
     if not experiment.baseline.as_typed:
         return set()
     now = baseline(experiment)
@@ -195,7 +197,7 @@ def smallest_p(chosen: Sequence[Factor]) -> int:
 
 
 def combinations(experiment: Experiment) -> int:
-    """Number of combinations of levels; a launch counts as often as it can be written."""
+    """Number of combinations of levels. Combinations that are the same launch count each."""
     deciding, others = _apart(experiment)
     return sum(1 for _ in _decided(experiment, deciding)) * math.prod(len(factor.levels) for factor in others)
 

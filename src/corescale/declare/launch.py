@@ -49,8 +49,8 @@ class Launch:
 
     @property
     def variables(self) -> Mapping[str, str | None]:
-        """The changes to this process's environment: of an inherited LD_PRELOAD an allocator takes the place of
-        allocators alone, so that profilers and shims stay inside at every level.
+        """The changes to this process's environment. In an inherited LD_PRELOAD, an allocator replaces only allocators,
+        so that profilers and shims stay loaded at every level.
         """
         if not self.replaces_allocator:
             return self.environment

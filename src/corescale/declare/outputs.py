@@ -57,7 +57,7 @@ class _Reads(Model):
     """The columns that an output reads, by its parts."""
 
     def _names(self) -> Iterable[str]:
-        """Those that it reads whole; some may be empty."""
+        """The columns that it reads whole; some names may be empty."""
         return ()
 
     def _selections(self) -> Iterable[Selection]:
@@ -120,9 +120,9 @@ class Chart(_Reads):
     """for a ladder: a rung has the level of this column with the least y, which the other blocks choose for each
     block"""
     log: tuple[Literal["x", "y"], ...] = ()
-    """axes that are logarithmic, of lines; x is by itself where its levels are few and far apart"""
+    """logarithmic axes of a chart of lines; x is logarithmic anyway if its levels are few and far apart"""
     at_zero: Selection = Field(default={})
-    """launches drawn at x = 0 next to each other level of these columns: they have none of what x counts"""
+    """launches drawn at x = 0, next to every other level of these columns, because they have none of what x counts"""
 
     @model_validator(mode="after")
     def _divides(self) -> Self:
@@ -173,9 +173,9 @@ class Finding(_Reads):
     """A statement about the ratio y(a) / y(b), compared within blocks and within every other factor.
 
     Without b it is about y(a) itself; a `difference` is y(a) - y(b), as of overheads. With `line` it is about y over
-    the straight line between its values at the least and the largest level of that factor: 1 of what is linear. With
-    `along` it is about the levels of that factor from which on y is at most `at_most`: their ratio. Then the sides need
-    not share blocks, so that they may be machines.
+    the straight line between its values at the least and the largest level of that factor, which is 1 if y is linear.
+    With `along` it is about the ratio of the levels of that factor from which on y is at most `at_most`. Then the sides
+    need not share blocks, so they may be machines.
     """
 
     kind: Literal["finding"] = "finding"
@@ -201,9 +201,10 @@ class Finding(_Reads):
     normalise: Normalise | None = None
     """divides within the block, before the ratio is taken"""
     needs: Mapping[str, int] = Field(default={})
-    """column -> what its largest level must be at least; of a column of words, how many it has"""
+    """column -> the least that its largest level must be; for a column of words, how many levels it must have"""
     margin: float = Field(default=MARGIN, gt=0)
-    """what would not matter: sides that differ by no more than this factor are equal; of a `difference`, by so much"""
+    """the difference that would not matter: sides that differ by no more than this share are equal; for a `difference`,
+    by no more than this amount"""
     claim: str
 
     @field_validator("claim")
@@ -263,16 +264,18 @@ class Overheads(_Reads):
     within: float = Field(default=0.05, gt=0)
     """largest error of f, root mean square of configurations predicted from the others, of a model that describes it"""
     relative: bool = False
-    """`within` is a share of the root mean square of f, not of f = 1; with `fails_beyond` it is one of times anyway"""
+    """`within` is a share of the root mean square of f, not of f = 1; with `fails_beyond` it is a share of times in any
+    case"""
     no_better: str = ""
     """the claim is then that this model's error is not smaller than the claimed model's by more than `within`"""
     fails_beyond: float | None = Field(default=None, gt=0)
-    """the claim is then that the model, fitted where f is at most this, is farther off than `within` of times beyond"""
+    """the claim is then that the model, fitted where f is at most this, is off by more than `within` of the times
+    beyond it"""
     needs: Mapping[str, int] = Field(default={})
     worse_than: Selection = Field(default={})
     """the claim is then that the model predicts worse here than where these levels are, in place of `where`"""
     bars: str = ""
-    """a column, as layout: its chart has bars by the levels of it, what was measured next to every model"""
+    """a column, such as layout: the chart has bars by its levels, with the measured value next to every model"""
 
     @field_validator("models")
     @classmethod

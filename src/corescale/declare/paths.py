@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a typed path names: nothing if it is too long, or if its folder may not be read."""
+"""Tests what a typed path names. It names nothing if it is too long, or if its folder may not be read."""
 
 import stat
 import tempfile

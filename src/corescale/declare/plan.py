@@ -54,7 +54,7 @@ class Invocation:
     looks: tuple[int, ...] = ()
 
     def record(self, plan: str, **found: Any) -> Record:
-        """The record of it: what was asked, and the fields that the launcher found."""
+        """The record of the launch: what was asked, and the fields that the launcher found."""
         asked = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "cap"}
         return Record(plan=plan, **asked, **found)
 
@@ -137,7 +137,8 @@ def _pairs(records: Sequence[Record], other: Configuration) -> list[Record]:
 
 
 def _repeats(pair: int, looks: tuple[int, ...]) -> bool:
-    """Whether this pair, counted from 0, repeats the order of the one before; `looks`: as the first one carries them.
+    """Whether this pair, counted from 0, repeats the order of the pair before. `looks`: those that the first pair
+    carries.
 
     Pairs that a larger budget adds later come after the one planned look, whose pairs stay as they are.
     """

@@ -25,7 +25,8 @@ def seconds(text: str, where: str) -> float:
 
 
 def share(text: str, where: str, *, zero: bool = False, usual: float = 0.02, least: float = 0) -> float:
-    """2% or 0.02; raises UsageError outside of (least, 1). `zero`: 0 is one too; `usual`: what the remedy writes."""
+    """2% or 0.02; raises UsageError outside of (least, 1). `zero`: 0 is allowed, too. `usual`: the example in the
+    remedy."""
     try:
         value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     except ValueError:
@@ -48,7 +49,7 @@ V = TypeVar("V")
 
 
 def once(pairs: Iterable[tuple[str, V]], where: str) -> dict[str, V]:
-    """What is given of each name; raises UsageError if that is said of one a second time."""
+    """The value of each name; raises UsageError if a name is given twice."""
     found: dict[str, V] = {}
     for name, value in pairs:
         if name in found:

@@ -31,7 +31,7 @@ GATE_ERROR = 0.5
 """Share of the error that each of a gate's two looks has: together they spend all of it."""
 
 MOST_BLOCKS = 1110
-"""Blocks of a race, at most: its last look. If those cannot decide, no number that anyone would wait for can."""
+"""Blocks of a race, at most: its last look. If these cannot decide, no number can for which anyone would wait."""
 
 USUAL_BUDGET = "5m"
 """Budget if neither a budget nor a number of blocks is named."""

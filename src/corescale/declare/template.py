@@ -24,7 +24,7 @@ def words(text: str, where: str) -> tuple[str, ...]:
 
 
 def split(text: str, where: str, shell: str = "--shell") -> tuple[str, ...]:
-    """The words of a command that goes through no shell; raises UsageError for what only a shell would understand.
+    """The words of a command that is run without a shell; raises UsageError for what only a shell would understand.
 
     `shell` is what to add for one.
     """
@@ -40,7 +40,7 @@ def split(text: str, where: str, shell: str = "--shell") -> tuple[str, ...]:
 
 
 def told(text: str) -> tuple[str, ...]:
-    """The words of a shell's text that may name programs; those between blanks where only a shell can split it."""
+    """The words of a shell's text that may name programs; if only a shell can split it, the words between blanks."""
     try:
         return tuple(shlex.split(text))
     except ValueError:

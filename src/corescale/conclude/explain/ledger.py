@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 (more than 300 lines: each rule by which a thread-second gets its row)
 """The ledger: wall time x threads, each thread-second in exactly one row."""
 
 import bisect

@@ -44,12 +44,12 @@ ALLOCATORS: dict[str, Allocator] = {
     "hoard": Allocator(("libhoard.so*",), None),
     "corescale": Allocator(("libcorescale_malloc.so",), None),
 }
-"""`system` is the C library's own. tbbmalloc is its proxy: the library itself replaces nothing. `corescale` is ours,
-and lies with the native parts of this installation."""
+"""`system` is the C library's own. tbbmalloc is preloaded by its proxy, because the library itself replaces nothing.
+`corescale` is ours, and is among the native parts of this installation."""
 
 
 def locate(name_or_path: str) -> Path:
-    """The library to preload; raises UsageError for what is none, UnavailableError for one that is not here."""
+    """The library to preload. Raises UsageError if it is not a library, UnavailableError if it is not here."""
     name = name_or_path.lower()
     if "/" in name_or_path or ".so" in name_or_path:
         return _by_path(Path(name_or_path))
@@ -77,12 +77,12 @@ def find_library(patterns: tuple[str, ...]) -> Path | None:
 
 
 def inherited() -> str | None:
-    """Which allocator of the table this process's LD_PRELOAD hands on; None if it is none that is known."""
+    """Which allocator of the table this process's LD_PRELOAD names; None if it names no known one."""
     return named_in(os.environ.get("LD_PRELOAD", ""))
 
 
 def named_in(preload: str) -> str | None:
-    """Which allocator of the table a value of LD_PRELOAD names; None if it is none that is known."""
+    """Which allocator of the table a value of LD_PRELOAD names; None if it names no known one."""
     files = [Path(word).name for word in re.split(r"[:\s]+", preload)]
     named = (name for name, each in ALLOCATORS.items() for file in files for pattern in each.libraries
              if fnmatch.fnmatchcase(file, pattern))  # fmt: skip
@@ -95,7 +95,7 @@ def means(level: object, name: object) -> bool:
 
 
 def replaced(preload: str, library: str | None) -> str | None:
-    """A value of LD_PRELOAD with `library` (None: the C library's own) in place of its known allocators: in front where
+    """A value of LD_PRELOAD with `library` (None: the C library's own) in place of its known allocators, or in front if
     there is none. All else stays, in its order. None if nothing is left.
     """
     words = [word for word in re.split(r"[:\s]+", preload) if word]

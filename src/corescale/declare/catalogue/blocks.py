@@ -21,7 +21,7 @@ ITERATIONS, ITERATION_NS, UNEVENNESS = 4096, 700.0, 0.1
 CLAIM = {"claim_own": 10.0, "line_near": 80.0, "line_far": 200.0}
 """ns: the library's own defaults, where this machine is not calibrated"""
 REACH = 4
-"""powers of two on each side: the model is off by 16 where N c / w is off by 256"""
+"""powers of two on each side: if N c / w is off by 256, the model is off by 16"""
 
 
 def auto(machine: Machine) -> tuple[Sequence[Level], Sequence[str]]:

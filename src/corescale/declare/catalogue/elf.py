@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a file can be preloaded, and into what: what ld.so looks at before it agrees, read without loading."""
+"""Whether a file can be preloaded, and into what: reads what ld.so would check, without loading the file."""
 
 import sys
 from functools import cache
@@ -60,7 +60,7 @@ def contains(path: Path, word: bytes) -> bool:
 
 @cache
 def _native() -> tuple[int, bool, str]:
-    """This interpreter's, taken for the programs measured."""
+    """The target of this interpreter, taken for that of the programs measured."""
     with Path(sys.executable).open("rb") as file:
         return _target(ELFFile(file))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which variables a program reads though none was detected: what its kind reads."""
+"""The variables that a program of this kind reads, even if no read was detected."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -21,7 +21,7 @@ THREAD_VARIABLES = (
     "JULIA_NUM_THREADS",
     "GOMAXPROCS",
 )
-"""Set together where the command has no {threads}, so that a nested runtime cannot multiply them."""
+"""Set together if the command has no {threads}, so that nested runtimes do not multiply the number of threads."""
 
 OPENMP = frozenset({"OMP_NUM_THREADS", "OMP_PROC_BIND", "OMP_PLACES", "OMP_WAIT_POLICY"})
 KNOWN = OPENMP | frozenset(THREAD_VARIABLES)
@@ -33,7 +33,7 @@ RANK = frozenset({"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID
 DETECTED = KNOWN | RANK
 
 PYTHON = frozenset({"OMP_NUM_THREADS", "NUMEXPR_NUM_THREADS", "NUMBA_NUM_THREADS"})
-"""Its packages read `os.environ`, a copy that was made without asking."""
+"""Python's packages read `os.environ`, a copy that is made without getenv."""
 
 SCRIPT = 1 << 20
 """bytes of the longest file that is looked into as a script"""

@@ -20,7 +20,7 @@ _PURGING: tuple[tuple[Version, Version], ...] = (((1, 8), (2, 0)), ((2, 1), (999
 """versions of mimalloc that purge; what earlier ones reset is known by its old name throughout 2.0"""
 _RESETTING: tuple[tuple[Version, Version], ...] = (((0, 0), (1, 8)), ((2, 0), (2, 1)))
 _KEEP = "glibc.malloc.mmap_threshold=33554432:glibc.malloc.trim_threshold=1073741824"
-"""The highest threshold that it takes. To set one of the two ends their adaptation, so they go together."""
+"""The highest threshold that glibc takes. Setting one of the two ends their adaptation, so both are set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Setting:
     levels: Mapping[str, str]
     """what to try after the inherited value, and the name of each in tables and charts; empty for `NAME=level`"""
     allocator: str | None = None
-    """name in allocators.ALLOCATORS of the only one that reads it"""
+    """name in allocators.ALLOCATORS of the only allocator that reads it"""
     versions: tuple[tuple[Version, Version], ...] = _ALL
     """versions of that allocator that know the name: from the first of a pair to below its second"""
     threaded: bool = False

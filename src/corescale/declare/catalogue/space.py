@@ -40,7 +40,7 @@ _TUNABLES = b"glibc.malloc."
 def usual(argv: Sequence[str], unloadable: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The factors worth trying for this command, and what was left out with the reason.
 
-    `unloadable` is why no allocator can be preloaded: by `no_preload`, or as a launch showed of what a script starts.
+    `unloadable`: why no allocator can be preloaded, by `no_preload`, or by a launch that showed what a script starts.
     """
     program = _program(argv)
     openmp = program is not None and any(elf.contains(program, word.encode()) for word in _OPENMP)
@@ -69,7 +69,7 @@ def stands_alone(name: str) -> bool:
 
 
 def _unknown(name: str) -> bool:
-    """Whether no allocator that is here reads this setting; which ones are missing, the allocators' factor says."""
+    """Whether no allocator that is here reads this setting. The factor of allocators says which ones are missing."""
     return name in settings.SETTINGS and settings.unavailable(settings.SETTINGS[name]) is not None
 
 

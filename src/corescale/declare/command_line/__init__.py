@@ -42,7 +42,8 @@ def scan(
 
 
 def _sealing(request: ScanRequest, made: Experiment) -> Experiment:
-    """Nothing may launch the largest p early; raises UsageError if that cannot be."""
+    """The experiment with a sealed forecast: nothing may launch the largest p early. Raises UsageError if something
+    would."""
     levels = {c.layout.p for c in configurations(made) if not made.is_serial(c)}
     if len([p for p in levels if 2 * p <= max(levels)]) < 2:
         what = f"p = {', '.join(map(str, sorted(levels)))} leaves nothing to forecast from"
@@ -84,8 +85,8 @@ def tune(
 ) -> Experiment:
     """The factors that are named, and threads over 1, 2, 4, ...; where none is named, those of catalogue/space.py.
 
-    `unloadable` is what a launch said of an allocator: it is raised again if allocators were asked for.
-    `unlikely`: factors that an explained launch says cannot matter, and why. Each has one level, alone, as a check.
+    `unloadable`: the error of a launch with an allocator. It is raised again if allocators were asked for. `unlikely`:
+    factors that cannot matter by an explained launch, and why. One level of each is tried alone, as a check.
     """
     commands = [build.command("main", words, request.shell)]
     if chosen(request):

@@ -121,7 +121,7 @@ def _checked(**values: Any) -> Experiment:
 
 
 def _must_be_launchable(experiment: Experiment, machine: Machine, p_ref: int | None) -> None:
-    """Raises UsageError for what would be found out only after an hour."""
+    """Raises UsageError for what would otherwise be noticed only after an hour."""
     launch(experiment, baseline(experiment), machine)
     if p_ref is not None:
         checks.must_have(experiment, p_ref)
@@ -130,7 +130,7 @@ def _must_be_launchable(experiment: Experiment, machine: Machine, p_ref: int | N
 
 
 def _of_layout(chosen: Sequence[Factor]) -> set[str]:
-    """The placeholders that a level such as 4x2x1 fills beside {threads}."""
+    """The placeholders that a level such as 4x2x1 fills besides {threads}."""
     return {"p", "ranks", "nodes"} if any(factor.kind == "layout" for factor in chosen) else set()
 
 
@@ -140,7 +140,8 @@ def _first(chosen: Sequence[Factor], name: str) -> Level:
 
 
 def _cores(request: Request, chosen: Sequence[Factor], machine: Machine) -> int | None:
-    """The limit that several ranks share; threads alone may be more than the cores, and are then labelled."""
+    """The most threads that several ranks may have together. Threads without ranks may exceed the cores, and are then
+    labelled."""
     ranks = any(factor.kind == "ranks" for factor in chosen)
     return machine.default_max_threads if ranks and not request.oversubscribe else None
 
@@ -182,8 +183,8 @@ def _rehearsal(request: Request, command: Command) -> tuple[str, ...]:
 def levels(chosen: Sequence[Factor], asked: Collection[str], machine: Machine) -> Iterator[tuple[str, Level]]:
     """Each factor with the level that a launch from this shell has, even if nobody asked to try that level.
 
-    `asked`: placeholders, which no shell fills. Beside them a number of threads counts only if it is asked for, and
-    beside ranks no shell says how many threads each has.
+    `asked`: placeholders, which no shell fills. Next to them a number of threads counts only if it is asked for. Next
+    to ranks, no shell says how many threads each has.
     """
     alone = sum(bool(factor.how.makes) for factor in chosen) == 1
     open_ = [factor for factor in chosen if factor.name not in asked and (alone or not factor.how.makes)]
@@ -208,7 +209,7 @@ MOST = 1_000_000
 
 
 def _stop(request: Request) -> Stop:
-    """The rule; raises UsageError."""
+    """The stop rule; raises UsageError."""
     exactly = request.runs if isinstance(request, CountedRequest) else None
     for name, runs in {"-r": exactly, "-m": request.min_runs, "-M": request.max_runs}.items():
         if runs is not None and runs < 1:
@@ -238,7 +239,7 @@ def _stop(request: Request) -> Stop:
 
 
 def _blocks(request: Request) -> tuple[int, int]:
-    """The first and the last look; a typed one moves the usual other one. Raises UsageError."""
+    """The blocks at the first and the last look. If one is typed, the usual other one moves. Raises UsageError."""
     least, most, usual = request.min_runs, request.max_runs, type(request)
     if least <= most:
         return least, most
@@ -252,7 +253,7 @@ def _blocks(request: Request) -> tuple[int, int]:
 
 
 def _limit(request: Request, exactly: int | None) -> dict[str, float | int | bool | None]:
-    """The budget that was typed, which binds; else the usual one, or none beside a number of blocks."""
+    """The budget that was typed, which is binding; else the usual one, or none if there is a number of blocks."""
     if request.budget is not None:
         return budget(request.budget) | {"binding": True}
     return {"budget": None} if exactly else budget(USUAL_BUDGET)

@@ -70,7 +70,7 @@ def factor_of(
 ) -> tuple[Factor, list[str]]:
     """The factor with the levels that can be used here, and one line on each that cannot.
 
-    `lenient`: an allocator that is not here is left out too, where a command line that names it is refused.
+    `lenient`: an allocator that is not here is left out, too; otherwise it is an error.
     """
     table = factors.KINDS[kind]
     levels: list[Level] = []
@@ -113,7 +113,7 @@ def _range(name: str, level: str) -> str:
 
 
 def _must_stand_alone(name: str, table: factors.Kind, texts: Sequence[str], where: str) -> None:
-    """A parameter, or a variable of no table, may have a value of its own that reads `auto`, as OMP_SCHEDULE has."""
+    """A parameter, or a variable in no table, may itself have a value `auto`, as OMP_SCHEDULE has."""
     if "auto" in texts and table.keyword(name):
         raise UsageError(
             f"auto means all levels of {name}", where=where, remedy=f"write {name}=auto alone, or list the levels"
@@ -121,7 +121,7 @@ def _must_stand_alone(name: str, table: factors.Kind, texts: Sequence[str], wher
 
 
 MOST_LEVELS = 10_000
-"""levels of one factor at most: to launch more, each once, takes longer than anyone waits"""
+"""levels of one factor at most: launching each of more levels once takes longer than anyone waits"""
 
 COUNTED = 10**9
 """levels whose number is written out"""
@@ -204,7 +204,7 @@ def _scanned(text: str, step: str, asked: Iterable[str]) -> tuple[str, str]:
 
 
 def _as_typed(value: Decimal, low: Decimal) -> str:
-    """With the decimals of the first level, and more only where it has more: 1 by 0.5 is 1, 1.5, 2."""
+    """The value with the decimals of the first level, or more if it needs them: from 1 by 0.5 gives 1, 1.5, 2."""
     text, least = f"{value:f}", max(0, len(f"{low:f}".partition(".")[2]))
     whole, point, decimals = text.partition(".")
     decimals = decimals[:least] + decimals[least:].rstrip("0")

@@ -21,7 +21,7 @@ class Kind:
     makes: ClassVar[frozenset[str]] = frozenset()
     """Parts of the layout that a level sets, of threads, ranks and nodes: a factor with any of them makes p."""
     preloads: ClassVar[bool] = False
-    """A level is a library to preload, of which a launch must prove that it is inside."""
+    """A level is a library to preload; a launch must prove that it is loaded."""
     decides: ClassVar[bool] = False
     """A level decides whether another factor changes anything, as one that makes p always does."""
     written: ClassVar[str] = ""
@@ -39,7 +39,7 @@ class Kind:
         return self.separator.join(str(level).replace(self.separator, f"\\{self.separator}") for level in levels)
 
     def keyword(self, name: str) -> bool:
-        """Whether `auto` means levels of a factor of this name, and cannot be one of them."""
+        """Whether `auto` stands for levels of a factor of this name, and cannot itself be a level."""
         return True
 
     def parse(self, text: str, machine: Machine) -> Level:

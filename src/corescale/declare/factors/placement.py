@@ -89,7 +89,7 @@ class Sockets(Kind):
 
 
 class L3Domains(Kind):
-    """k restricts the launch to as many cores as one group has, evenly from the first k; 1 is compact."""
+    """k restricts the launch to as many cores as one L3 domain has, taken evenly from the first k; 1 is compact."""
 
     def parse(self, text: str, machine: Machine) -> Level:
         return positive(text, "l3_domains", machine)
@@ -111,7 +111,7 @@ class L3Domains(Kind):
 
 
 def _cores_of_one(machine: Machine) -> int:
-    """Cores of the smallest group."""
+    """The number of cores of the smallest L3 domain."""
     return min(len(group) for group in _groups(machine))
 
 

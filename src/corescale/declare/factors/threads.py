@@ -58,7 +58,7 @@ class Threads(Count):
         return max(levels, key=float)
 
     def typed(self, name: str, levels: Sequence[Level], machine: Machine) -> Level | None:
-        """What the variables say; where they say nothing, all CPUs."""
+        """What the variables say; if they say nothing, all CPUs."""
         numbers = (outermost(os.environ.get(name, "")) for name in THREAD_VARIABLES)
         return next(filter(None, numbers), len(machine.affinity))
 

@@ -76,7 +76,7 @@ def experiment(
     `levels` replace a factor's, as `threads=1,2`; `command` replaces the program; `runs` the number of blocks.
     `until_decided`: the rule of that name instead of the file's.
     What this machine lacks (an allocator, a socket) is left out and named in `left_out`, and so are allocators that
-    cannot be preloaded into the program, by its file or by `unloadable`, what a launch showed. Raises UsageError.
+    cannot be preloaded into the program, by its file or by `unloadable`, the error of a launch. Raises UsageError.
     """
     file, text = read(path), path.read_text(encoding="utf-8-sig")
     try:
@@ -89,7 +89,7 @@ def experiment(
 
 
 def presentation(path: Path, made: Experiment, machine: Machine) -> Experiment:
-    """What was measured, shown as a file declares; raises UsageError if the file varies something else."""
+    """The measured experiment, shown as a file declares; raises UsageError if the file varies something else."""
     wanted = experiment(path, machine)
     if [factor.name for factor in wanted.factors] != [factor.name for factor in made.factors]:
         raise UsageError(
@@ -228,7 +228,7 @@ def _cores(places: Sequence[Factor], levels: Sequence[Level], machine: Machine) 
 
 
 def stop_rule(table: StopTable, runs: int | None, *, until_decided: bool = False) -> Stop:
-    """The rule; `runs`, where given, is the exact number of blocks instead; raises UsageError below 1.
+    """The rule. If `runs` is given, it is the exact number of blocks instead; raises UsageError if that is below 1.
 
     `until_decided`: until the findings are decided, with `runs` as the largest number of blocks.
     """

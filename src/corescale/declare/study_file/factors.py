@@ -21,7 +21,7 @@ LAYOUT = frozenset({"p", "threads", "ranks", "nodes"})
 def names_used(
     commands: Iterable[Command], derived: Mapping[str, str], varied: Collection[str], beside: Mapping[str, str]
 ) -> frozenset[str]:
-    """Every name that reaches a command, through derived parameters and those that go along with a factor too."""
+    """Every name that reaches a command, also through derived parameters and through those that follow a factor."""
     formulas = {name: arithmetic.parse(text, f"derived.{name}") for name, text in derived.items()}
     arithmetic.ordered(formulas, LAYOUT.union(varied, beside), "derived")
     used = set().union(*(template.placeholders(command.argv) for command in commands))
@@ -81,7 +81,7 @@ def chosen(
 
 
 def without_preloads(made: Experiment, why: str) -> Experiment:
-    """The experiment with the allocators alone that are there without a preload; `why` is named in `left_out`."""
+    """The experiment with only those allocators that need no preload; `left_out` says `why`."""
     kept, out = [], []
     for factor in made.factors:
         own = tuple(each for each in factor.levels if each in ("system", INHERITED)) or ("system",)
@@ -112,7 +112,7 @@ def level(name: str, level: Level, chosen: Sequence[Factor], machine: Machine) -
 
 
 def along(chosen: Sequence[Factor], declared: Mapping[str, FactorTable]) -> Iterable[Along]:
-    """The values of the levels that are measured; one that was not declared has none."""
+    """The values for the levels that are measured; a level that was not declared has none."""
     for factor in chosen:
         table = declared.get(factor.name, FactorTable(levels=("",)))
         for name, values in table.along.items():
