@@ -19,8 +19,8 @@ from corescale.declare.stop import Stop
 from corescale.records import Configuration, Record
 
 PAUSE = 10.0
-"""Seconds between two launches that a budget counts, at most, or ten times as long as is usual, if that is more. A
-longer pause means that nobody was measuring, and none of it counts."""
+"""The longest pause between two launches that a budget counts, in seconds; or ten times the usual one, if that is more.
+A longer pause means that nobody was measuring, and none of it counts."""
 
 PROOF = 2.0
 """Launches that the proof of a new configuration may take: a long proof before a block is no pause."""
@@ -30,7 +30,7 @@ ENDING = 0.5
 
 
 class Budget:
-    """Folds records; `now`: the baseline. Seconds are inf if none are bounded."""
+    """Accumulates records. `now`: the baseline. Seconds are inf if the budget does not limit time."""
 
     def __init__(self, stop: Stop, now: Configuration, *, anchored: bool = False) -> None:
         self.stop, self._now, self._anchored = stop, now, anchored
@@ -65,13 +65,13 @@ class Budget:
 
     @property
     def between(self) -> float:
-        """Seconds from one launch to the next, on average; those before a block with a new configuration apart."""
+        """Mean seconds from one launch to the next, without those before a block with a new configuration."""
         usual = [gap for gap, new in self._gaps if not new] or [gap for gap, _ in self._gaps]
         return sum(usual) / max(1, len(usual))
 
     @property
     def proving(self) -> float:
-        """Seconds that each configuration takes before its first block, beyond what comes between two launches."""
+        """Seconds that each configuration takes before its first block, beyond the usual time between two launches."""
         usual = self.between
         more = [max(0.0, gap - usual) for gap, new in self._gaps if new]
         return sum(more) / max(1, sum(new for _, new in self._gaps))
@@ -113,16 +113,17 @@ class Budget:
         return min(pairs, self._seconds(0) / each if each > 0 else math.inf)
 
     def pays_for(self, block: Block, pairs: int = 0) -> bool:
-        """Whether it pays for this block and these pairs after it."""
+        """Whether the budget pays for this block and these pairs after it."""
         return self.has_launches(block, pairs) and self.has_time(block.configurations, pairs)
 
     def has_launches(self, block: Block, pairs: int = 0) -> bool:
-        """Whether it has as many launches."""
+        """Whether the budget has that many launches."""
         since = self.since if self._anchored and block.phase == "measure" else None
         return most_launches(block, self._now, since) <= self._launches(pairs)
 
     def has_time(self, configurations: Sequence[Configuration], pairs: int = 0) -> bool:
-        """Whether it has the time: each launch counts as long as its last one, or as the slowest of all."""
+        """Whether the budget has the time: each launch is taken to last as long as that configuration's last one, or
+        else the slowest of all."""
         if self.stop.budget is None or not self.records:
             return True
         return self.takes(configurations) <= self._seconds(pairs)
@@ -140,7 +141,8 @@ class Budget:
 
     @property
     def _gaps(self) -> list[tuple[float, int]]:
-        """Seconds before each launch but the first, 0 for a pause; how many are new in the block that it begins."""
+        """For each launch but the first: seconds before it, 0 for a pause; and how many configurations are new in the
+        block that it begins."""
         if self._between is None:
             first = {record.configuration: record.block for record in reversed(self.records)}
             new = Counter(block for block in first.values() if block != self.records[0].block)
@@ -167,7 +169,7 @@ class Budget:
         return 2 * pairs if any(record.phase == "measure" for record in self.records) else 0
 
     def _usual(self, configuration: Configuration) -> float:
-        """Median time of its full launches; of all launches where it had none."""
+        """Median time of its full launches; if it had none, of all launches."""
         own = self.walls.get(configuration) or [wall for each in self.walls.values() for wall in each]
         return median(own) if own else 0.0
 

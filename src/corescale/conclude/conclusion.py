@@ -36,7 +36,7 @@ class Concluded:
 def conclude(
     records: Sequence[Record], experiment: Experiment, gate: Gates | None = None, *, finished: bool = False
 ) -> Concluded:
-    """From the records alone, so that they say the same on any machine. `gate`: what `compare` allows.
+    """Follows from the records alone, so it is the same on any machine. `gate`: what `compare` allows.
 
     `finished`: the run was not interrupted.
     """
@@ -51,7 +51,7 @@ def conclude(
     if fewer and not _enough(records, found.undisturbed, experiment):
         lines += ("noise: without those blocks too few are left for a second answer",)
     elif fewer:
-        # Confirmation pairs confirm the pick of all measuring blocks: that of fewer of them was never confirmed.
+        # Confirmation pairs confirm the pick of all measuring blocks. The pick of fewer blocks was never confirmed.
         again = answer(found.undisturbed, experiment, gate, said.winner if isinstance(said, Recommendation) else None)
     return Concluded(said, ended, lines, found.noisy, again)
 

@@ -24,13 +24,13 @@ from corescale.declare.stop import MOST_BLOCKS, growing
 from corescale.records import Configuration, Record
 
 LOOKS = (1, *itertools.takewhile(lambda n: n <= MOST_BLOCKS, growing(2)))
-"""Numbers of launches at which one looks."""
+"""Numbers of launches at which there is a look."""
 
 LENT = 4.0
 """Degrees of freedom, at most, that the others lend to the variance of one, as in the race."""
 
 ROUNDING = 1e-9
-"""Logarithm by which a metric without scatter may miss its limit and still be at it."""
+"""Logarithm by which a metric without scatter may exceed its limit and still meet it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class _Metric:
         return Judged(self._constraint.metric, state, value, written, launches.size, relative)
 
     def _seen(self, cut: int) -> "_Seen":
-        """By the launches before `cut`."""
+        """The statistics of the launches before `cut`."""
         values, whose = self._values[:cut], self._whose[:cut]
         counts = np.bincount(whose, minlength=self._size)
         with np.errstate(invalid="ignore"):
@@ -157,7 +157,7 @@ class _Seen:
     squares: Floats
 
     def variance_of_mean(self, c: int) -> tuple[float, float]:
-        """The variance of the mean of this one, with what the others lend, and its degrees of freedom."""
+        """The variance of configuration `c`'s mean, with what the others lend, and its degrees of freedom."""
         degrees = np.maximum(self.counts - 1, 0)
         others = float(degrees.sum() - degrees[c])
         lent = min(LENT, others)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The smallest difference that n blocks of a comparison show, from pairs of one command with itself. n log-ratios are
 drawn again and again, in stretches of consecutive ones, so that a noisy spell stays together. Each gets a random sign,
-because the order within a pair is random. A slowdown by d is shown where the interval of the drawn ones, shifted by d,
-lies above 0: in POWER of the draws and two standard errors more, for the draws are few.
+because the order within a pair is random. A slowdown by d is shown in a draw if its interval, shifted by d, lies above
+0. That must happen in POWER of the draws, and two standard errors more, because the draws are few.
 """
 
 import bisect
@@ -19,16 +19,16 @@ STATED = 0.98
 CONFIDENCE = 1 - (1 - STATED) / 2
 """confidence of its interval at each of two looks"""
 POWER = 0.9
-"""share of true differences of the named size that are to be shown"""
+"""share of true differences of that size that must be shown"""
 MOST_BLOCKS = 200
 """the longest wait for a gate; 200 blocks show a third of the difference that 20 show"""
 DRAWS, SEED = 400, 20_261_124
 STRETCHES = 20
-"""into which the pairs are cut: enough for chance, each long enough to hold a noisy spell"""
+"""stretches into which the pairs are cut: enough for chance, and each long enough to hold a noisy spell"""
 
 
 def smallest(log_ratios: npt.ArrayLike, blocks: int) -> float:
-    """The smallest relative slowdown that so many blocks show, 0.03 for 3%; inf if they allow no interval."""
+    """The smallest relative slowdown that this many blocks show, 0.03 for 3%; inf if they allow no interval."""
     values = np.asarray(log_ratios, dtype=np.float64)
     values = values[np.isfinite(values)]
     tail = stats.tail_count(blocks, (1 - CONFIDENCE) / 2)
@@ -56,7 +56,8 @@ def needed(log_ratios: npt.ArrayLike, difference: float) -> int | None:
 
 
 def alarms(log_ratios: Sequence[float], blocks: int) -> tuple[int, int]:
-    """How many of the gates of so many consecutive pairs call equal commands faster or slower; and how many gates."""
+    """How many gates, each of this many consecutive pairs, call equal commands faster or slower; and how many gates
+    there are."""
     gates = [log_ratios[k : k + blocks] for k in range(0, len(log_ratios) - blocks + 1, blocks)]
     found = [stats.hodges_lehmann(gate, CONFIDENCE) for gate in gates]
     return sum(not one.covers(0.0) for one in found), len(gates)

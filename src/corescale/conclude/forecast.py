@@ -23,8 +23,8 @@ from corescale.declare.grid import configurations
 from corescale.records import Configuration, Level, Record
 
 FAR = 4.0
-"""times the largest measured p up to which a model is trusted: the track record tries 2, and as much again is let
-pass"""
+"""a model is trusted up to this multiple of the largest measured p: the track record tests 2, and twice that is
+allowed"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A forecast from some p <= P / 2 beside what was measured at P."""
+    """A forecast from some p <= P / 2, next to what was measured at P."""
 
     label: str
     p: int
@@ -58,10 +58,10 @@ class Scored:
     measured: float
     """geometric mean of the times at P, seconds"""
     largest: float
-    """the largest p that it is from"""
+    """the largest p from which it was made"""
     made: Literal["sealed", "afterwards"] = "afterwards"
     oversubscribed: bool = False
-    """whether P is more than the cores: no model speaks of that, so that it counts for nothing"""
+    """whether P exceeds the cores: no model covers that, so the forecast does not count"""
 
     @property
     def covered(self) -> bool | None:
@@ -71,13 +71,13 @@ class Scored:
 
     @property
     def counts(self) -> bool:
-        """Whether it says something of how forecasts fare."""
+        """Whether it counts in the track record of forecasts."""
         return self.covered is not None and not self.oversubscribed
 
 
 NORMAL_FORM = "normal-form"
 MODEL_NAMES = (*MODELS, NORMAL_FORM)
-"""models of p that a forecast can be asked from; without a name the choice of a scan"""
+"""models of p that a forecast can be asked of; without a name, the model that a scan would choose"""
 
 
 def predict(records: Sequence[Record], experiment: Experiment, p: int, model: str = "") -> tuple[Prediction, ...]:
@@ -125,15 +125,14 @@ def held_back(records: Sequence[Record], experiment: Experiment) -> tuple[Scored
 
 
 def half(experiment: Experiment) -> tuple[Configuration, ...]:
-    """The configurations at p <= P / 2, from which a forecast of P can be sealed; empty if no model comes of
-    them."""
+    """The configurations at p <= P / 2, from which a forecast of P can be sealed; empty if they determine no model."""
     every = [c for c in configurations(experiment) if not experiment.is_serial(c)]
     small = [c for c in every if 2 * c.layout.p <= max(one.layout.p for one in every)]
     return tuple(small) if len({c.layout.p for c in small}) >= 2 else ()
 
 
 def to_seal(records: Sequence[Record], experiment: Experiment) -> list[dict[str, Any]]:
-    """What is written down of each curve before its largest p is measured, as JSON values."""
+    """What is written down about each curve before its largest p is measured, as JSON values."""
     largest: dict[tuple[tuple[str, Level], ...], int] = {}
     for c in configurations(experiment):
         if not experiment.is_serial(c):

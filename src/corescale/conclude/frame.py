@@ -68,7 +68,7 @@ def frame(
 
 
 A_SECOND = 1.2345678
-"""what a launch is foreseen to take, and its metrics to be: a number that formulas do not cancel by chance"""
+"""the assumed time of a launch, and the assumed value of its metrics: a number that formulas do not cancel by chance"""
 
 
 def foreseen(experiment: Experiment, cores: int) -> "pd.DataFrame":
@@ -110,7 +110,8 @@ def _cell(formula: arithmetic.Expression, row: Mapping[str, Level]) -> float:
 def selected(rows: "pd.DataFrame", selection: Selection, among: "pd.DataFrame | None" = None) -> "pd.Series":
     """Which rows have these levels: a column of truth values.
 
-    EXTREMES are of `among`, by default the rows; where the selection says so, of those that are not oversubscribed.
+    EXTREMES are those of `among`, by default the rows; if the selection says so, of the rows that are not
+    oversubscribed.
     """
     chosen, levels_of = rows["status"].notna(), rows if among is None else among
     if "oversubscribed" in selection:
@@ -125,7 +126,7 @@ def _words(levels: Level | tuple[Level, ...]) -> tuple[Level, ...]:
 
 
 def _meant(column: "pd.Series", level: Level) -> Sequence[Level]:
-    """The levels of a column that one word means: an allocator by its name is also the one given by its path."""
+    """The levels of a column that one word means: an allocator's name also means the one given by its path."""
     if level in EXTREMES:
         return extreme(level, column)
     return [level, *(one for one in column.unique() if allocators.means(one, level))]

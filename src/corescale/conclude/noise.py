@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What makes a launch or an experiment doubtful: fixed rules on what the machine did, never on how long it took.
 
-Leaving out launches because they were slow biases every time towards the fast mode; leaving out those during which
-others took the cores does not, unless one configuration draws that upon itself. Both results are shown, with and
-without flagged blocks.
+Leaving out slow launches biases every time towards the fast mode. Leaving out launches during which others took the
+cores does not, unless one configuration attracts such disturbances. Both results are shown, with and without flagged
+blocks.
 """
 
 import math
@@ -30,8 +30,9 @@ class Rule:
     says: str
     """what is true of the worst launch, whose number replaces `{}`"""
     from_outside: bool = False
-    """It comes from other programs or machines, so a block all of which it hit may be excluded. More threads gather
-    more steal, as an idle CPU cannot be robbed: a disturbance that a configuration causes is part of its cost."""
+    """It comes from other programs or machines, so a block may be excluded if every launch was hit. More threads gather
+    more steal, because the host takes nothing from an idle CPU: a disturbance that a configuration causes is part of
+    its cost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,8 @@ def _foreign(record: Record) -> float:
 
 
 FULL = 0.9
-"""share of its CPUs' time that a program used, from which on its threads wait for each other and not for others"""
+"""if a program used at least this share of its CPUs' time, its threads wait for each other and not for other
+programs"""
 
 
 def _waits_for_itself(record: Record) -> bool:
@@ -65,7 +67,8 @@ def _waits_for_itself(record: Record) -> bool:
 
 
 def _switches(record: Record) -> float:
-    """Switches per CPU-second; below 0.1 CPU-seconds as if it were 0.1, so that one in a short launch is no flag."""
+    """Switches per CPU-second. Below 0.1 CPU-seconds it counts as 0.1, so that one switch in a short launch raises no
+    flag."""
     rate = record.noise.involuntary_switches / max(record.user + record.system, 0.1)
     return 0.0 if _waits_for_itself(record) else rate
 
@@ -93,8 +96,8 @@ RULES: dict[str, Rule] = {
     "switches": Rule(_switches, 100.0, "{:.0f}", "launches were displaced by other tasks up to {} times a CPU-second"),
     "waiting": Rule(_waiting, 0.05, "{:.1%}", "no core for up to {} of its threads' time"),
 }
-"""Thresholds: 2% stolen moves a time by about the default width; 5% foreign is beyond what an idle system runs; a quota
-that bites at all changes the machine under test; one displacement per 10 ms means a second busy task on the core, where
+"""Thresholds: 2% steal moves a time by about the default width. 5% foreign time is more than an idle system runs. A
+quota that throttles at all changes the machine under test. One switch per 10 ms means a second busy task on the core;
 an idle Linux core has 1 to 10 a second."""
 
 
@@ -118,7 +121,7 @@ def disturbed(records: Sequence[Record], flags: Iterable[Flag]) -> frozenset[int
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A number about the whole experiment, and the threshold above which it is warning to print."""
+    """A number about the whole experiment, and the threshold above which a warning is printed."""
 
     rule: str
     number: float
@@ -136,10 +139,11 @@ FEWEST_FOR_CORRELATION = 8
 
 
 def drift(log_times: npt.ArrayLike, configurations: npt.ArrayLike) -> tuple[Finding, Finding]:
-    """Trend and memory of the launches' residuals (log time less its configuration's median), in the order they ran.
+    """Trend and autocorrelation of the launches' residuals (log time less its configuration's median), in the order in
+    which they ran.
 
-    `configurations`: a number for that of each launch. Random order within blocks keeps ratios valid under either;
-    absolute times and their intervals suffer.
+    `configurations`: a number for the configuration of each launch. Random order within blocks keeps ratios valid under
+    either; absolute times and their intervals suffer.
     """
     residual, _ = _residuals(log_times, configurations)
     ranks, moves = rankdata(residual), "times move in one direction over the experiment"
@@ -162,7 +166,8 @@ class CarryOver:
 
 
 def carry_over(log_times: npt.ArrayLike, configurations: npt.ArrayLike) -> CarryOver | None:
-    """The configuration whose successors differ most from other launches of their own, if that is no chance.
+    """The configuration whose successors differ most from other launches of the same configurations, if that is not
+    chance.
 
     Random order makes predecessors a random factor, so a rank correlation tests them: one false alarm in 100
     experiments, by Bonferroni over the configurations. No interval includes this effect. Arrays as of `drift`.
@@ -192,7 +197,7 @@ def carry_over(log_times: npt.ArrayLike, configurations: npt.ArrayLike) -> Carry
 
 
 def _gap(residual: Floats, after: npt.NDArray[np.bool_]) -> float:
-    """Median behind a configuration less that behind others; NaN if one is missing."""
+    """Median right after a configuration, less the median after others; NaN if one is missing."""
     if after.all() or not after.any():
         return math.nan
     return float(np.median(residual[after]) - np.median(residual[~after]))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Forecasts from a sum of factors of the overhead: one fit for all sizes, T(p) = p_ref T(p_ref) (1 + f) / p for each.
 
-The interval has the half widths of f and of T(p_ref) together, as if they were independent. Like those of a scan, such
+The interval combines the half widths of f and of T(p_ref) as if they were independent. Like those of a scan, such
 forecasts are scored: made from a run's p <= P / 2, and compared with what it measured at P.
 """
 
@@ -47,7 +47,7 @@ def split(model: str) -> tuple[str, ...]:
 
 @contextlib.contextmanager
 def _of_the_option() -> Iterator[None]:
-    """What is wrong with a formula is of the option that has it, and not of the name that it has here."""
+    """An error in a formula names the option that has it, and not the formula's name here."""
     try:
         yield
     except UsageError as error:
@@ -58,9 +58,9 @@ def _of_the_option() -> Iterator[None]:
 def predict(records: Sequence[Record], experiment: Experiment, p: int, models: Sequence[str]) -> tuple[Prediction, ...]:
     """The time at p for every combination of the factors that do not make p, by the model that predicts best.
 
-    Sizes share a fit. What has no size, such as a threading system, has a fit for each level, and so have threads and
-    ranks, where both make p. Raises UsageError for a formula of what p alone does not determine, such as `ranks`, or
-    where nothing can be fitted.
+    Sizes share a fit. A factor that is not a size, such as a threading system, has a fit for each level. Threads and
+    ranks have separate fits if both make p. Raises UsageError for a formula of something that p alone does not
+    determine, such as `ranks`, or if nothing can be fitted.
     """
     with _of_the_option():
         rows, asked = _asked(records, experiment, models)
@@ -101,9 +101,9 @@ def of_layouts(
 
 
 def held_back(records: Sequence[Record], experiment: Experiment, models: Sequence[str]) -> tuple[Scored, ...]:
-    """The largest P of everything that shares a fit, forecast from the launches at p <= P / 2 alone.
+    """For each set of launches that share a fit: its largest P, forecast from the launches at p <= P / 2 alone.
 
-    Nothing where those determine no sum. Raises UsageError as `predict`.
+    Nothing if these determine no sum. Raises UsageError as `predict`.
     """
     with _of_the_option():
         rows, asked = _asked(records, experiment, models)
@@ -156,7 +156,7 @@ def _asked(
 
 
 def _alike(rows: "pd.DataFrame", experiment: Experiment) -> Iterator[tuple[str, "pd.DataFrame"]]:
-    """The launches that share a fit, with the name of what makes their p."""
+    """Sets of launches that share a fit, each with the name of the factor that makes p."""
     kinds = _kinds(experiment)
     for maker, of_one in _patterns(rows, experiment):
         for _, group in of_one.groupby(kinds) if kinds else [((), of_one)]:
@@ -164,13 +164,13 @@ def _alike(rows: "pd.DataFrame", experiment: Experiment) -> Iterator[tuple[str, 
 
 
 def _kinds(experiment: Experiment) -> list[str]:
-    """The factors that are no sizes: each level has a fit of its own."""
+    """The factors that are not sizes: each of their levels has a fit of its own."""
     words = (f.name for f in experiment.factors if any(isinstance(level, str) for level in f.levels))
     return [name for name in words if name not in experiment.makes_p]
 
 
 def _patterns(rows: "pd.DataFrame", experiment: Experiment) -> Iterator[tuple[str, "pd.DataFrame"]]:
-    """The launches in which one factor alone makes p, with its name where several do."""
+    """The launches in which one factor alone makes p; with its name if several factors do."""
     makers = [name for name in sorted(experiment.makes_p) if rows[name].nunique() > 1]
     if len(makers) < 2:
         yield "", rows
@@ -228,7 +228,8 @@ def _forecasts(
     *,
     measured: bool,
 ) -> Sequence[Prediction]:
-    """The time at a point, with every combination of what does not make p; `measured`: it was, or lies between."""
+    """The time at a point, for every combination of the factors that do not make p. `measured`: it was measured, or
+    lies between measured points."""
     best = choice.best
     assert best is not None, "refused above"
     made, p = [], point["p"]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which block comes next, and when there is none: objects that fold the records of complete blocks, as a Race does.
+"""Which block comes next, and when there is none. Each policy, like a Race, accumulates the records of complete blocks.
 
-Measuring stops by a width that was declared beforehand, looked at only where planned, never by significance.
+Measuring stops by a width that was declared beforehand and is looked at only as planned, never by significance.
 """
 
 import math
@@ -25,7 +25,7 @@ from corescale.declare.stop import Stop
 from corescale.records import Configuration, Record
 
 GIVE_UP_AFTER = 2
-"""Failed launches after which a configuration is left out of later blocks; one time-out is enough."""
+"""After this many failed launches a configuration is left out of later blocks; one time-out is enough."""
 
 
 Reason = Literal["width", "budget", "blocks", "proved", "decided", "interrupted", "nothing to compare"]
@@ -33,13 +33,13 @@ Reason = Literal["width", "budget", "blocks", "proved", "decided", "interrupted"
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Whether to stop, and what may be said then."""
+    """Whether to stop, and what may be claimed then."""
 
     reached_width: float | None
     """relative half width of the widest interval; None if one has no interval yet"""
     reason: Reason | None
     """`width`, `proved`, `decided`: reached. `blocks`, `budget`: given up; the reached width is the tolerance that was
-    attained. None: to go on"""
+    attained. None: continue"""
 
 
 class Uniform:
@@ -66,7 +66,8 @@ class Uniform:
         return still_running(self.records, self.experiment)
 
     def together(self) -> tuple[tuple[Configuration, ...], ...]:
-        """What findings compare, so that it is launched next to each other: as the first block shows it."""
+        """Configurations that findings compare, and that are launched next to each other; the first block shows which
+        these are."""
         if self._together is None and self.records and self.experiment.study.outputs:
             self._together = together(self.records, self.experiment)
         return self._together or ()
@@ -103,7 +104,7 @@ class Decided(Uniform):
         self._open: dict[int, tuple[Configuration, ...]] = {}
 
     def wanted(self) -> tuple[Configuration, ...]:
-        """What is open at the last look."""
+        """The configurations whose findings were open at the last look."""
         running, blocks = super().wanted(), self.blocks
         look = max((look for look in self.experiment.stop.looks if look <= blocks), default=0)
         if not look:
@@ -113,7 +114,7 @@ class Decided(Uniform):
         return tuple(one for one in self._open[look] if one in running)
 
     def decision(self) -> Decision:
-        """Whether every finding is decided, or as many blocks were made as may be."""
+        """Whether every finding is decided, or the most blocks were made."""
         if self.blocks >= self.experiment.stop.max_blocks:
             return Decision(None, "blocks")
         if not self.wanted():
@@ -136,7 +137,7 @@ class Calm(Uniform):
         return Decision(None, "blocks" if enough else "budget" if self._spent(self.blocks) else None)
 
     def _decide(self, calm: Sequence[Record], last: int) -> bool:
-        """Whether the undisturbed blocks up to this one say slower than asked, or not."""
+        """Whether the undisturbed blocks up to this one decide whether it is slower than asked."""
         limit = self.experiment.stop.width
         found = compare([record for record in calm if record.block <= last], self.experiment, {"time": limit})
         return all(one.gate != "inconclusive" for one in found)
@@ -174,9 +175,10 @@ def uniform(experiment: Experiment) -> Uniform:
 
 
 def decision(records: Sequence[Record], experiment: Experiment, *, finished: bool = False) -> Decision:
-    """Why measuring ended. A race attains a bound of the regret, no width.
+    """Why measuring ended. A race attains a bound of the regret, and no width.
 
-    `finished`: it was not interrupted. A clock may have ended it where records alone see time for one more block.
+    `finished`: it was not interrupted. A clock may have ended it although the records alone show time for one more
+    block.
     """
     if experiment.stop.rule != "race":
         policy = uniform(experiment)

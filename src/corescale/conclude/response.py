@@ -19,7 +19,7 @@ def at_least(record: Record, name: str) -> float:
 
 
 DIGITS = 9
-"""significant digits by which values of a response are distinguished; what a clock gives has more"""
+"""significant digits by which values of a response are distinguished; a clock's values have more"""
 
 
 class Step:
@@ -34,7 +34,7 @@ class Step:
 
     @classmethod
     def of(cls, records: Iterable[Record], name: str) -> float:
-        """The step of these."""
+        """The step of these records."""
         step = cls(name)
         for record in records:
             step.add(record)
@@ -62,8 +62,8 @@ class Step:
 def half_steps(logs: Floats, step: float, variances: Floats | None = None) -> Floats:
     """The rounding error of each column's mean log response.
 
-    Half a step, where launches scatter by less than that; else rounding is a part of their noise, and its mean is 0.
-    `variances`: of one launch of each column, beside those of the columns themselves.
+    Half a step if launches scatter by less than that; else rounding is part of their noise, and its mean is 0.
+    `variances`: further variances of one launch of each column, in addition to those of the columns themselves.
     """
     told = np.isfinite(logs)
     count = np.maximum(told.sum(axis=0), 1)
@@ -93,7 +93,7 @@ class Table:
 
 
 def widened(log_ratio: Interval, times: Table, a: Configuration, b: Configuration, step: float) -> Interval:
-    """The interval of log(T_a / T_b), wider by what the steps leave open in which the response is reported."""
+    """The interval of log(T_a / T_b), widened by the steps in which the response is reported."""
     if log_ratio.low is None or log_ratio.high is None:
         return log_ratio
     logs = np.log(np.column_stack([times.column(a), times.column(b)]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Intervals for paired launches: the signed-rank family, exact, and what follows from one interval by monotone maps.
+"""Intervals for paired launches: exact ones of the signed-rank family, and those that follow by monotone maps.
 
 The unit is the launch; a block launches every configuration once in random order. If the machine's noise hits both
 configurations of a pair equally, the order drawn for the block makes the sign of (log-ratio - truth) a fair coin,
@@ -28,7 +28,8 @@ off by < 1e-4."""
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """An estimate with its interval. `low` and `high` are None together, where n allows no interval at all: say so."""
+    """An estimate with its interval. `low` and `high` are None together, if n allows no interval at all; displays must
+    say so."""
 
     estimate: float
     low: float | None
@@ -92,7 +93,7 @@ def ratio_interval(times_a: npt.ArrayLike, times_b: npt.ArrayLike, confidence: f
 def ratio_of_means(a: npt.ArrayLike, b: npt.ArrayLike, confidence: float = 0.95) -> Interval:
     """Mean a / mean b of pairs, with the t interval of its logarithm by the delta method.
 
-    Slow launches count by what they cost. Where they are rarer than one in n, none may have been seen.
+    Slow launches count by their cost. If they are rarer than one in n, none may have been seen.
     """
     first, second = _times(a), _times(b)
     both = np.isfinite(first) & np.isfinite(second)
@@ -186,7 +187,8 @@ class Regret:
     estimate: float
     """T / T(best) - 1, at least 0"""
     bound: float | None
-    """true regret is at most this, for all configurations together; None where n allows no bound, or it never ran"""
+    """the true regret is at most this, for all configurations together; None if n allows no bound, or if it never
+    ran"""
     n: int
     """fewest blocks behind any comparison that it rests upon"""
 

@@ -15,7 +15,7 @@ from corescale.conclude.stats import Floats, Interval
 def unpaired_ratio(times_a: npt.ArrayLike, times_b: npt.ArrayLike, confidence: float = 0.95) -> Interval:
     """T_a / T_b of two independent samples: the shift of log time with its rank-sum interval (Mann & Whitney 1947).
 
-    Exact for continuous times that differ by a factor alone; estimate and ends are by Hodges & Lehmann (1963).
+    Exact for continuous times that differ only by a factor. Estimate and ends are those of Hodges & Lehmann (1963).
     """
     a, b = (_logs(each) for each in (times_a, times_b))
     shifts = np.sort(np.subtract.outer(a, b).ravel())
@@ -61,7 +61,7 @@ def _logs(times: npt.ArrayLike) -> Floats:
 FEWEST = 4
 """commits on either side of a change point: fewer cannot differ by chance as rarely as LEVEL"""
 LEVEL = 0.01
-"""of all places in a series together: a history that never changes shows a change point in one of 100"""
+"""error over all places of a series together: of 100 histories that never change, one shows a change point"""
 
 
 def change_points(values: Sequence[float]) -> tuple[int, ...]:
@@ -78,6 +78,6 @@ def _split(values: np.ndarray[tuple[int], np.dtype[np.float64]], first: int) -> 
     shown = {k: abs(math.log(one.estimate)) for k, one in found.items() if one.low is not None and not one.covers(1.0)}
     if not shown:
         return []
-    # Where the parts differ most clearly: the shift, weighted as a mean of so many values on either side is.
+    # The place where the parts differ most clearly: the shift, weighted like a mean of that many values on either side.
     at = max(shown, key=lambda k: shown[k] * math.sqrt(k * (values.size - k)))
     return [*_split(values[:at], first), first + at, *_split(values[at:], first + at)]

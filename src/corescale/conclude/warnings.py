@@ -58,7 +58,7 @@ def warnings(records: Sequence[Record], experiment: Experiment, width: float | N
 
 
 def _unreported(records: Sequence[Record], experiment: Experiment) -> Iterator[str]:
-    """The metrics that no launch gave; of the response and of a bound more is said elsewhere."""
+    """The metrics that no launch gave. Missing responses and bounded metrics are reported elsewhere."""
     told = {experiment.response.partition(":")[2], *(each.metric for each in experiment.tuning.constraints)}
     good = [record for record in records if record.ok]
     for name, source in experiment.metrics.items():
@@ -67,7 +67,7 @@ def _unreported(records: Sequence[Record], experiment: Experiment) -> Iterator[s
 
 
 def _told(records: Sequence[Record], experiment: Experiment) -> tuple[list[str], list[str]]:
-    """What the records themselves say is doubtful: of launches that failed and count, and all else."""
+    """What is doubtful by the records themselves: about launches that failed and count, and about all others."""
     failed = [(experiment.command(record.configuration).name, outcome(record)) for record in records if record.let_fail]
     failing = Counter(f"{name} {said}, and counts: -i" for name, said in failed).items()
     told = Counter(said for record in records for said in record.warnings).items()
@@ -111,7 +111,7 @@ def _flagged(flags: Sequence[noise.Flag], timed: Sequence[Record]) -> list[str]:
 
 
 def _whose(flags: Sequence[noise.Flag], timed: Sequence[Record]) -> str:
-    """The configuration with the largest share of flagged launches, beside the others: it may be their cause."""
+    """The configuration with the largest share of flagged launches compared with the others: it may cause the flags."""
     launches = Counter(record.configuration for record in timed)
     hit = Counter(timed[flag.launch].configuration for flag in flags)
     most = max(hit, key=lambda c: hit[c] / launches[c])
@@ -123,7 +123,7 @@ def _whose(flags: Sequence[noise.Flag], timed: Sequence[Record]) -> str:
 
 
 def _busy(flags: Sequence[noise.Flag], timed: Sequence[Record], width: float | None) -> Iterator[str]:
-    """All flags in one plain line: the first rule that one broke, and what differences can still be seen."""
+    """All flags in one plain line: the first rule that was broken, and which differences can still be seen."""
     if not flags:
         return
     rule, of_rule = noise.RULES[flags[0].rule], [flag for flag in flags if flag.rule == flags[0].rule]
@@ -200,11 +200,11 @@ def other_memory(records: Sequence[Record]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """What all launches that succeeded say of one metric."""
+    """What all launches that succeeded report for one metric."""
 
     metric: str
     by: tuple[str, ...]
-    """columns within which it is one value"""
+    """columns at whose equal levels it has one value"""
     launches: int
     groups: int
     broken: tuple[str, ...]

@@ -58,7 +58,8 @@ class Launch:
         return {**self.environment, "LD_PRELOAD": kept}
 
     def needed(self, reads: Collection[str] | None) -> "Launch":
-        """Without known variables that are not among `reads`, and without those that this shell sets so already."""
+        """The launch without known variables that are not among `reads`, or that this shell sets to that value
+        already."""
         if reads is None:
             return self
         changes = {

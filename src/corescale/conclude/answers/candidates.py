@@ -40,7 +40,7 @@ class Candidate:
     launches: int
     oversubscribed: bool
     failed: tuple[int, int] = (0, 0)
-    """how many of all its launches failed, those to confirm among them, and of how many"""
+    """how many of its launches failed, and how many there were; both include confirmation pairs"""
     capped: bool = False
     """whether it is excluded because most of its launches were killed as too slow"""
 
@@ -158,7 +158,7 @@ def cheaper(
 
 
 def fronts(experiment: Experiment, found: Sequence[Candidate]) -> tuple[Front, ...]:
-    """One for each declared metric but the response itself; smaller is better unless a constraint asks for `>=`."""
+    """One for each declared metric except the response; smaller is better unless a constraint asks for `>=`."""
     wanted = {constraint.metric: constraint.relation for constraint in experiment.tuning.constraints}
     names = [name for name in experiment.metrics if experiment.response != f"metric:{name}"]
     made = [_front(name, wanted.get(name) == ">=", found) for name in names]
@@ -198,10 +198,11 @@ def fastest_flaky(
 def baseline_failures(
     records: Sequence[Record], experiment: Experiment, other: Configuration
 ) -> tuple[str, bool] | None:
-    """How the baseline failed while another never did, and whether that may be chance; None if neither is the case, or
-    if launches may fail (-i) and some succeeded.
+    """How the baseline failed while another never did, and whether that may be chance. None if there is no such case,
+    or if launches may fail (-i) and some succeeded.
 
-    Fisher's exact test, and Bonferroni over those that failed and were passed over for the other.
+    Uses Fisher's exact test, with Bonferroni over the configurations that were passed over for the other because they
+    failed.
     """
     now, timed = baseline(experiment), [record for record in records if record.timed]
     if experiment.ignore_failure and any(record.ok and record.configuration == now for record in timed):

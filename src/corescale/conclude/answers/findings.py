@@ -6,7 +6,7 @@ their mean logarithms; the differences of a block are averaged. So each block gi
 of docs/measuring.md: the pseudomedian of the blocks' log-ratios with the signed-rank interval.
 
 The mean over those levels is shown, but it proves nothing about each level: judging.py says what intervals prove.
-Findings along a factor are those of thresholds.py; what is divided by a `line` is in linearity.py.
+Findings along a factor are in thresholds.py, and findings with a `line` in linearity.py.
 
 If b is the best of several levels, the other blocks choose it for each block, which then compares it. If the same
 launches chose and compared, noise alone would make the best of many look better than it is.
@@ -88,7 +88,8 @@ def answers(found: "pd.DataFrame", experiment: Experiment, finding: Finding) -> 
 def groups(
     found: "pd.DataFrame", each: Sequence[str], where: Selection, *, failed: bool = False
 ) -> Iterable[tuple[Mapping[str, Level], "pd.DataFrame"]]:
-    """The launches that succeeded, or failed, for each combination of levels of `each`, and of several machines."""
+    """The launches that succeeded, or failed, for each combination of levels of `each`, and for each of several
+    machines."""
     rows = found[(found["status"] != "ok") == failed]
     machines = ["machine"] if found["machine"].nunique() > 1 else []
     by = [*machines, *(name for name in each if name != "machine")]
@@ -212,7 +213,7 @@ def _compared(rows: "pd.DataFrame", finding: Finding) -> "pd.Series":
 
 
 def _reference(rows: "pd.DataFrame", normalise: Normalise, where: Selection) -> "pd.Series":
-    """The references: launches of `where`, but with the levels of `to`."""
+    """The references: launches as in `where`, but with the levels of `to`."""
     keys = [*BLOCK, *normalise.within]
     means = rows[selected(rows, {**where, **normalise.to})].groupby(keys)["_log"].mean().rename("_reference")
     return rows.join(means, on=keys)["_reference"]

@@ -65,7 +65,8 @@ LEFT_OUT = "left out of this run"
 
 
 def lacking(rows: "pd.DataFrame", needs: Mapping[str, int]) -> str:
-    """What the claim needs and these launches do not have; empty for nothing. More threads than cores do not count."""
+    """What the claim needs and these launches lack; empty if nothing is missing. Oversubscribed launches do not
+    count."""
     able = rows[~rows["oversubscribed"].astype(bool)]
     for name, least in needs.items():
         words = any(isinstance(level, str) for level in rows[name])

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 
 def over_chord(rows: "pd.DataFrame", y: str, along: str, alike: Sequence[str]) -> "pd.Series":
-    """log(y / chord), where the ends are rows that are equal in the columns `alike`; NaN at the ends and without them.
+    """log(y / chord). The ends of a chord are rows that are equal in the columns `alike`. NaN at the ends, and if there
+    are none.
 
     Raises UsageError if the levels of `along` are no numbers.
     """

@@ -67,7 +67,8 @@ class Configurations:
     """the column that names bars"""
 
     def points(self, confidence: float) -> tuple[Point, ...]:
-        """Points of all configurations but the references; f has the signed-rank interval of ratios within blocks."""
+        """The points of all configurations except the references; f has the signed-rank interval of ratios within
+        blocks."""
         columns, overheads = self.measured.overheads()
         return tuple(
             Point(
@@ -251,7 +252,7 @@ def _no_better(rival: OverheadFit | None, claimed: OverheadFit, allowed: float) 
 
 
 def _against(claimed: OverheadFit, others: Sequence[OverheadFit], allowed: float) -> str:
-    """What surely speaks against the claim; empty for nothing."""
+    """What surely speaks against the claim; empty if nothing does."""
     if below := [name for name, value in claimed.coefficients.items() if value.high is not None and value.high < 0]:
         return f"{' and '.join(below)} would lower the overhead"
     if better := [one for one in others if surely_better(one, claimed)]:
@@ -260,7 +261,7 @@ def _against(claimed: OverheadFit, others: Sequence[OverheadFit], allowed: float
 
 
 def _in_the_way(claimed: OverheadFit, others: Sequence[OverheadFit], allowed: float) -> str:
-    """What keeps a claim that nothing speaks against from being shown; empty for nothing."""
+    """If nothing speaks against the claim: why it is still not shown; empty if it is."""
     if claimed.held_out.high is None:
         return claimed.warning or "too few configurations to test it"
     if claimed.held_out.high > allowed:

@@ -70,7 +70,7 @@ class Recommendation:
     """configurations that were not tried, because they differ in threads alone and the program reads no variable for
     those"""
     unread: Unread = ""
-    """what the programs do not read though nothing else tells it"""
+    """what the programs do not read, and nothing else tells them"""
     confirmation: Gain | None = None
     """what the confirmation pairs decide, and how"""
     proved: bool = False
@@ -80,7 +80,7 @@ class Recommendation:
     flaky: Flaky | None = None
     """the fastest that looked faster than the answer and failed in some launches of the race"""
     averages: Averages | None = None
-    """the ratio of mean times in the confirmation pairs, where it is not within the interval of the gain"""
+    """the ratio of mean times in the confirmation pairs, if it is not within the interval of the gain"""
 
     @property
     def compared(self) -> bool:
@@ -94,7 +94,7 @@ class Recommendation:
 
     @property
     def answered(self) -> bool:
-        """Whether the question was: with nothing to compare the baseline with there was none."""
+        """Whether there was a question: there is none if the baseline can be compared with nothing."""
         if self.broken is not None and self.winner == self.baseline:
             return False
         return not self.others or (self.compared and self.measured)

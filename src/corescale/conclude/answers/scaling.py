@@ -26,7 +26,7 @@ from corescale.endings import outcome
 from corescale.records import Configuration, Level, Record
 
 SEVERAL = 1.5
-"""threads that ran or waited, beyond which a program has several, wherever it has their number from"""
+"""threads that ran or waited, beyond which a program counts as having several threads, whatever sets their number"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,21 +56,22 @@ class Row:
     timing: Timing | None = None
     """mean, spread and range of the launches"""
     ended: str = ""
-    """how every launch ended, such as `failed with exit code 1`; empty if they ended in several ways, or one succeeded
+    """how every launch ended, such as `failed with exit code 1`; empty if they ended in different ways, or if one
+    succeeded
     """
 
     @property
     def idle(self) -> bool:
         """Whether the program used clearly fewer cores than it was offered: at least half a core and a quarter of p.
 
-        Cores that it wanted and others had count as used; one thread is never idle.
+        Cores that it wanted while other programs had them count as used. One thread is never idle.
         """
         wanted = min(self.wanted_cores, self.p) if self.wanted_cores > 0 else 0.0
         return self.p > 1 and self.p - max(self.effective_cores, wanted) >= self._clear
 
     @property
     def beyond(self) -> bool:
-        """Whether clearly more threads ran, or waited for a core, than were asked for, by the same measure."""
+        """Whether clearly more threads ran or waited for a core than were asked for, by the same margin."""
         return max(self.effective_cores, self.running) - self.p >= self._clear
 
     @property
@@ -85,7 +86,7 @@ class Curve:
     levels: tuple[tuple[str, Level], ...]
     rows: tuple[Row, ...]
     choice: Choice | None
-    """every model fitted, and which one to show, by the levels of p that the cores can hold; None below two of them,
+    """every model's fit, and which one to show, from the levels of p that the cores can hold; None below two levels,
     and in weak scaling"""
     overhead: OverheadChoice | None = None
     """f = a p, and with p^2, by the same levels; None if there is no choice of a model"""
@@ -105,7 +106,7 @@ class Curve:
 
     @property
     def label(self) -> str:
-        """`allocator=mimalloc`, or empty where threads are all that is varied."""
+        """`allocator=mimalloc`, or empty if only threads are varied."""
         return " ".join(f"{name}={level}" for name, level in self.levels)
 
 
@@ -122,7 +123,7 @@ class Scan:
     serial: bool = False
     """whether speedup 1 is a serial program"""
     unread: Unread = ""
-    """what the program did not read though nothing else tells it; no threads where it ran several nevertheless"""
+    """what the program did not read, and nothing else tells it; not `threads` if it ran several nevertheless"""
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -131,7 +132,7 @@ class Scan:
 
     @property
     def best(self) -> Row | None:
-        """The row of the first line: the fastest beside its reference; None if nothing ran beside one."""
+        """The row of the first line: the fastest relative to its reference; None if no row has one that ran."""
         others = [row for row in self._beside if row.speedup.estimate > 0]
         return max(others, key=lambda row: row.speedup.estimate, default=None)
 
@@ -149,7 +150,8 @@ class Scan:
 
     @property
     def unsure(self) -> bool:
-        """Whether the row of the first line has no interval; where nothing is beside a reference, any of several."""
+        """Whether the row of the first line has no interval; if no row has a reference, whether any of several rows has
+        none."""
         row = self.best if self.weak is None else self.worst
         if row is None and len(self.rows) > 1:
             return any(row.time.estimate > 0 and row.time.low is None for row in self.rows)
@@ -163,7 +165,7 @@ class Scan:
 def scan(records: Sequence[Record], experiment: Experiment, *, models: bool = True) -> Scan:
     """The scan that the records hold; rows in order of p, curves in order of the factors' levels.
 
-    `models`: whether to fit them, which takes a good part of a second for each curve; they are about strong scaling.
+    `models`: whether to fit models of strong scaling, which takes a good part of a second for each curve.
     """
     times = table(records, experiment.response)
     groups: dict[tuple[tuple[str, Level], ...], list[Configuration]] = {}
@@ -230,10 +232,10 @@ def _ended(launches: Sequence[Record]) -> str:
 
 
 def _wanted(record: Record) -> float:
-    """The cores that it used, and those that waiting may have kept idle.
+    """The cores that the launch used, and those that stayed idle perhaps because a thread waited.
 
-    While one thread waits for a core, which another task or the hypervisor has, all others may wait at a barrier and
-    wait for it.
+    While one thread waits for a core that another task or the hypervisor has, all other threads may wait for it at a
+    barrier.
     """
     waited = _waited(record) + record.noise.steal
     return record.effective_cores + (record.configuration.layout.p * waited / record.wall if record.wall > 0 else 0.0)
@@ -244,7 +246,7 @@ def _running(record: Record) -> float:
 
 
 def _waited(record: Record) -> float:
-    """Seconds that its threads waited for a core; samples miss as much of their waiting as of their running."""
+    """Seconds that its threads waited for a core. Samples miss the same share of waiting as of running."""
     cpu, noise = record.user + record.system, record.noise
     return noise.runqueue_wait * (cpu / noise.on_cpu if noise.sampled and noise.on_cpu else 1.0)
 

@@ -21,7 +21,7 @@ from corescale.records import Configuration, Record
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One run. Parts of equal `machine` are further blocks of the same."""
+    """One run. Parts with the same `machine` are further blocks of one run."""
 
     machine: str
     experiment: Experiment
@@ -31,7 +31,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One configuration of a run here beside one of the same plan there; intervals of two independent samples."""
+    """One configuration in a run here, and in a run of the same plan there; intervals of two independent samples."""
 
     configuration: Configuration
     here: Interval
@@ -64,7 +64,7 @@ def differences(here: Sequence[Record], there: Sequence[Record], experiment: Exp
 
 
 def together(parts: Sequence[Part]) -> tuple[Experiment, tuple[Record, ...]]:
-    """One experiment with the factor `machine`, and all records; raises UsageError where launches differ otherwise.
+    """One experiment with the factor `machine`, and all records; raises UsageError if launches differ in anything else.
 
     What is shown is declared by the first part. Warm-ups and confirmations are left out.
     """

@@ -74,14 +74,14 @@ def answers(rows: "pd.DataFrame", experiment: Experiment, asked: Finding | Overh
 
 
 def open_ones(records: Sequence[Record], experiment: Experiment) -> tuple[Configuration, ...]:
-    """The configurations that an open answer compares: what is launched until it is decided."""
+    """The configurations that an open answer compares; they are launched until it is decided."""
     rows, timed = frame(records, experiment), _timed(records)
     needed = {timed[row] for one in every_answer(rows, experiment) if one.verdict == "open" for row in one.rows}
     return tuple(one for one in configurations(experiment) if one in needed)
 
 
 def together(records: Sequence[Record], experiment: Experiment) -> tuple[tuple[Configuration, ...], ...]:
-    """The configurations that are compared with each other: they differ in what the finding compares, and no more."""
+    """Groups of configurations that are compared with each other: they differ only in what the finding compares."""
     timed, found = _timed(records), set[tuple[Configuration, ...]]()
     for one in every_answer(frame(records, experiment), experiment):
         groups: dict[At, set[Configuration]] = {}
@@ -130,9 +130,9 @@ def useful(looks: Sequence[int], confidence: float) -> Sequence[int]:
 
 
 POWER = 0.8
-"""Share of studies that show it."""
+"""Share of studies that show a difference that is there."""
 RANKS = math.pi / 3
-"""Blocks for signed ranks over those for means, where launches scatter normally."""
+"""Blocks that signed ranks need over those that means need, if launches scatter normally."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ class Power:
     """what so many blocks show"""
     most: int
     blocks: int | None
-    """blocks that show the margin, at the next look; None for more than `most`"""
+    """blocks up to the look that shows the margin; None if they exceed `most`"""
     seconds: float
     """that these blocks take, or the most"""
 

@@ -2,9 +2,9 @@
 """From which level of a factor on y is at most a bound, and how many times larger that level is on one side.
 
 The size from which on a matrix product is 90% efficient is such a level. Between two levels y is taken as a straight
-line of logarithms, in each block. The interval of each place on it is that of the blocks. Where their lower and upper
-ends cross the bound are the ends of the level's interval. If the sides are machines they share no block, so the ends of
-the ratio's interval come from those of the two sides, as of independent errors.
+line of logarithms, in each block. Each place on that line has the interval of the blocks. The lower and upper ends of
+these intervals cross the bound at the ends of the level's interval. If the sides are machines they share no block, so
+the ends of the ratio's interval come from those of the two sides, as of independent errors.
 """
 
 import math
@@ -29,7 +29,7 @@ STEPS = 8
 """Places from one level to the next, for the ends of an interval."""
 
 Ends = tuple[float, float]
-"""The least and the largest level that it may be; they differ where no measured level shows it."""
+"""The least and the largest level that it may be; they differ if no measured level decides it."""
 
 
 def answers(found: "pd.DataFrame", experiment: Experiment, finding: Finding) -> tuple[Answer, ...]:
@@ -62,7 +62,7 @@ def _answer(
 
 
 def _level(rows: "pd.DataFrame", finding: Finding, confidence: float) -> Interval:
-    """The level from which on y is at most the bound: 0 or infinity for an end that is beyond what was measured."""
+    """The level from which on y is at most the bound; an end beyond the measured levels is 0 or infinity."""
     logs = rows.groupby([finding.along, *BLOCK])["_log"].mean().unstack(BLOCK).sort_index()
     levels, values = _between([float(level) for level in logs.index], logs.to_numpy())
     intervals, bound = [stats.hodges_lehmann(row, confidence) for row in values], math.log(finding.at_most or 1)
@@ -100,7 +100,7 @@ def crossing(levels: Sequence[float], logs: Sequence[float], bound: float) -> En
 
 
 def _ratio(a: Interval, b: Interval) -> Interval:
-    """How far each end is from the estimate adds up as two independent errors do (Zou & Donner 2008)."""
+    """The distances of the ends from the estimates add up like independent errors (Zou & Donner 2008)."""
     estimate, blocks = a.estimate / b.estimate, min(a.n, b.n)
     if a.low is None or a.high is None or b.low is None or b.high is None:
         return Interval(estimate, None, None, None, blocks)
@@ -109,7 +109,7 @@ def _ratio(a: Interval, b: Interval) -> Interval:
 
 
 def _far(above: float, a: float, over: float, b: float) -> float:
-    """The factor that `above` over `a` and `over` over `b` come to together."""
+    """The factors `above` / `a` and `over` / `b`, combined."""
     if 0 in (a, b) or math.inf in (above, over):
         return math.inf
     return math.exp(math.hypot(math.log(above / a), math.log(over / b)))

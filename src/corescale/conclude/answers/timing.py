@@ -48,7 +48,7 @@ class Averages:
 def averages(
     records: Sequence[Record], experiment: Experiment, other: Configuration, gain: Interval | None
 ) -> Averages | None:
-    """None if the ratio of the means lies within the interval of the gain, or where launches are few."""
+    """None if the ratio of the means lies within the interval of the gain, or if there are few launches."""
     blocks = {*counted_pairs(records, other)}
     fresh = [r for r in records if r.block in blocks and r.phase == "confirm"]
     ours, baselines = (_times(fresh, experiment, c) for c in (other, baseline(experiment)))

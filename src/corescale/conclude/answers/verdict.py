@@ -18,12 +18,12 @@ Decision = Literal[stats.Decision, "failed"]
 Gate = Literal["passed", "failed", "inconclusive", "crashed"]
 GateOn = Literal["time", "mean", "cpu", "memory"]
 Gates = Mapping[GateOn, float]
-"""Relative increase that is tolerated (0.05 is 5%), of each amount that has a gate."""
+"""The relative increase that each gate tolerates (0.05 is 5%), by its amount."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gated:
-    """What a gate makes of one amount. `crashed`: a launch failed, so the amounts decide nothing."""
+    """A gate's judgement of one amount. `crashed`: a launch failed, so the amounts decide nothing."""
 
     of: GateOn
     limit: float
@@ -53,7 +53,7 @@ class Comparison:
     """last launch of each of the two that never succeeded"""
     gates: tuple[Gated, ...] = ()
     mean_ratio: Interval = ITSELF
-    """mean T_other / mean T_reference: slow launches weigh there what they cost"""
+    """mean T_other / mean T_reference, in which slow launches weigh what they cost"""
     slow: tuple[Slow, Slow] | None = None
     """launches of reference and other that are far slower than the median"""
     confidence: float = 0.95
@@ -74,8 +74,8 @@ def compare(records: Sequence[Record], experiment: Experiment, gate: Gates | Non
     """Every other configuration against the first one, in the order of the command line.
 
     With k comparisons each interval is at the Bonferroni confidence, so that all hold together. A gate failed if the
-    whole interval lies beyond it, and passed if the whole interval lies within. A launch that failed passes no gate,
-    whichever command it was of; with -i only if every launch of `other` failed.
+    whole interval lies beyond it, and passed if the whole interval lies within. If a launch of either command failed,
+    no gate passes; with -i only if every launch of `other` failed.
     """
     times = table(records, experiment.response)
     order = [c for c in configurations(experiment) if c in times.configurations]
@@ -86,7 +86,7 @@ def compare(records: Sequence[Record], experiment: Experiment, gate: Gates | Non
 
 
 def _alone(records: Sequence[Record], experiment: Experiment, only: Configuration) -> tuple[Comparison, ...]:
-    """One command beside itself; nothing if no launch succeeded."""
+    """One command compared with itself; nothing if no launch succeeded."""
     found = timing(records, only, experiment.response)
     if found is None:
         return ()
@@ -142,10 +142,10 @@ def _failures(launches: Sequence[Record]) -> int:
 
 
 def judge(ratio: Interval, gate: float, allowed: float | None = None) -> Gate:
-    """Whether T_other / T_reference <= 1 + gate is certain, ruled out, or neither.
+    """Whether T_other / T_reference <= 1 + gate is certain, is ruled out, or neither.
 
-    `allowed`: a slowdown beyond it is ruled out already; by default the gate. With 0, the smallest slowdown fails that
-    is certain, if it may be as large as the gate.
+    `allowed`: a certain slowdown beyond it fails; by default it is the gate. With 0, any certain slowdown fails if it
+    may be as large as the gate.
     """
     if ratio.low is None or ratio.high is None:
         return "inconclusive"

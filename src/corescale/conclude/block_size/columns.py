@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A loop on some threads, timed at several block sizes: a column of a table. And what the choice of a model loses."""
+"""A column of a table: a loop on some threads, timed at several block sizes. Also what a model's choice loses."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 ITERATIONS = 4096
-"""iterations of the published tables; the paper is silent, and their knees at large blocks fit this"""
+"""iterations of the published tables; the paper does not say, and their knees at large blocks fit this number"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ Choose = Callable[[Case], float]
 
 
 class BlockModel(Protocol):
-    """A form with numbers in it that columns determine."""
+    """A formula with constants that columns determine."""
 
     def fit(self, columns: Sequence[Column]) -> Choose:
         """Fit the form to these columns and return what it chooses."""

@@ -23,7 +23,8 @@ from corescale.conclude.stats import Floats
 START = np.array([np.log(500.0), np.log(500.0), 1.0])
 """log near and log far in clocks, spread: a line travels some hundred clocks"""
 PLAUSIBLE = np.array([1.5, 1.5, 0.5])
-"""how far each may be from START at the price of PRICE; few columns have several groups, and need a belief"""
+"""how far each may be from START at the price of PRICE; without such a prior, the few columns with several groups
+determine too little"""
 PRICE = 0.002
 """price in mean log time lost"""
 USUAL = 1000.0
@@ -68,7 +69,8 @@ class LineTravel:
         return lambda case: block(constants, iteration, case)
 
     def weights(self, columns: Sequence[Column]) -> Mapping[str, float]:
-        """The fitted constants as the library's policy `trained` reads them, without what no column here tells."""
+        """The fitted constants as the library's policy `trained` reads them, without those that no column here
+        determines."""
         (near, far, spread), iteration = self._constants(columns)
         counts = (USUAL / iteration.typical) ** (1 - spread)
         found = {"trained_near": math.exp(near) * counts, "trained_spread": max(float(spread), 0.01)}
@@ -98,7 +100,8 @@ def block(constants: Floats, iteration: Iteration, case: Case) -> float:
 
 
 def iteration_of(columns: Sequence[Column], unit: float = 1.0, *, computes: bool = False) -> Iteration:
-    """A fit by least squares in the logarithm of T x best time / N; the loss is soft, since some tables are 30% off."""
+    """A least-squares fit of the logarithm of T x best time / N. The loss is soft, because some tables are off by
+    30%."""
     cases = [column.case for column in columns]
     seen = np.log([unit * c.case.threads * min(c.times) / c.case.iterations for c in columns])
 

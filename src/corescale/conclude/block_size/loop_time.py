@@ -3,12 +3,12 @@
 
 N iterations of w each, in k = ceil(N / B) blocks, on T threads of G L3 domains. A thread runs at most `share`
 iterations and makes k / T claims; a claim takes the travel of one line (`own` for a thread alone), and one counter
-serves one at a time. The tail: cores are uneven by `uneven`, which is half of that of a block, on average.
+serves one at a time. The tail: cores are uneven by `uneven`, which costs half of that share of a block, on average.
 
     time(B) = fork + max(share w + (k / T) line, k line) + uneven B w / 2
 
-Where line_travel.py has the block at which this is least in closed form, here it is searched, so that blocks which do
-not divide a loop evenly count for what they cost. It is fitted to times, not to the time lost.
+line_travel.py has a closed form of the block at which this is least. Here it is searched, so that blocks which do not
+divide a loop evenly count for what they cost. It is fitted to times, not to the time lost.
 """
 
 import math
@@ -32,9 +32,9 @@ START: Mapping[str, float] = {
     "line_far": 200.0,
     "uneven": 0.05,
 }
-"""nanoseconds, but for the last; where a fit begins, and the value of what no column determines"""
+"""nanoseconds, except the last: where a fit begins, and the values of constants that no column determines"""
 BELIEF = 0.005
-"""price of a factor e from START, in log time of one cell: it decides what the columns leave open, and nothing else"""
+"""price of a factor e from START, in log time of one cell: it decides only what the columns leave open"""
 ALIKE = 0.02
 """share of the least time within which blocks count as equal; a choice then avoids worse ones on either side"""
 OUTLIER = 0.03
@@ -70,7 +70,7 @@ class LoopTime:
         return dict(zip(START, np.exp(found.x).tolist(), strict=True))
 
     def told(self, columns: Sequence[Column]) -> Mapping[str, float]:
-        """The `constants` that change a time of a column; the others are as START has them."""
+        """The `constants` that change the time of some column; the others keep their value of START."""
         known = self.constants(columns)
 
         def said(constants: Mapping[str, float]) -> Floats:
@@ -107,7 +107,7 @@ def iteration_ns(constants: Mapping[str, float], case: Case) -> float:
 
 
 def share(case: Case, blocks: Floats) -> Floats:
-    """The most iterations of a thread, where all take equally long; the last round may be short."""
+    """The most iterations of a thread, if all take equally long; the last round may be short."""
     whole = np.floor(case.iterations / blocks)
     rest = case.iterations - whole * blocks
     rounds, over = np.floor(whole / case.threads), whole % case.threads

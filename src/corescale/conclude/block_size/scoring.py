@@ -17,7 +17,7 @@ from corescale.records import Configuration, Record
 POLICIES = ("auto", "trained")
 """that choose their blocks in the launch"""
 LEAST = re.compile(rf"least_(\d+|static|{'|'.join(POLICIES)})")
-"""metrics of a launch: seconds of the fastest call at a block, or by a policy, all of them called in turn; static is a
+"""metrics of a launch: seconds of the fastest call with a block, or by a policy; all are called in turn. `static` is a
 block of a thread's share"""
 Cells = Mapping[str, float]
 """seconds by block, or by policy"""
@@ -34,7 +34,7 @@ class Trained:
     columns: tuple[Column, ...]
     policies: Mapping[str, tuple[float | None, ...]]
     launches: tuple[tuple[Column, ...], ...]
-    """of each column, what every launch of it said"""
+    """for each column, the columns of its single launches"""
 
     def by_launches(self) -> Mapping[str, Score]:
         """Time of each policy over that of the best fixed block; negative where it is faster than all of them."""
@@ -45,7 +45,7 @@ class Trained:
         return {name: score(some) for name, some in logs.items() if some}
 
     def noise(self) -> Score | None:
-        """What the best block of the other launches of a loop loses in this one: no model can be shown to lose less.
+        """What a loop's best block in its other launches loses in this one: no model can be shown to lose less.
 
         The mean over the launches of a loop; None where each was launched once.
         """
@@ -59,7 +59,7 @@ class Trained:
 
 
 def trained(records: Iterable[Record], groups: int) -> Trained:
-    """The least over replicates, as disturbances only add. `groups` is how many L3 domains the threads span.
+    """The least time over replicates, because disturbances only add. `groups` is how many L3 domains the threads span.
 
     Raises UsageError if a factor is missing or no loop was timed at two blocks.
     """

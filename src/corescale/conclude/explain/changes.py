@@ -17,7 +17,7 @@ WORTH = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One thing to change in a launch: in words, and the rows of which it could give something back."""
+    """One thing to change in a launch: in words, and the rows from which it could give something back."""
 
     words: str
     rows: tuple[LedgerRow, ...]
@@ -70,7 +70,7 @@ class Swap:
     booked: float
     """thread-seconds in the rows that it could give back"""
     returned: Interval
-    """thread-seconds that it gave back, of launches without the profiler; all swaps' intervals hold together"""
+    """thread-seconds that it gave back, in launches without the profiler; the intervals of all swaps hold together"""
 
 
 def worth_swapping(ledger: Ledger) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ PARTS = 600
 MOST_LINES = 64
 """threads that have one: those with the most CPU time"""
 SERIAL = 2
-"""times of `busy_length` from which one CPU at most is a stretch"""
+"""multiple of `busy_length` from which a time with at most one CPU in use is a stretch"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,8 @@ def _place(working: Sequence[tuple[float, Event, Namer]], start: float, end: flo
 
 
 def _rows(events: Sequence[Event], late: float, wall: float, parts: int) -> tuple[LedgerRow | None, ...]:
-    """Each event in the room before its end that no other has: waits first, which are whole, then what used the CPU."""
+    """Each event gets the time before its end that no other event has. Waits come first, because they are complete;
+    then events that used the CPU."""
     each = wall / parts if wall else 1.0
     room = [each] * parts
     times: list[dict[LedgerRow, float]] = [defaultdict(float) for _ in range(parts)]
@@ -120,9 +121,9 @@ class Explanation:
     ledger: Ledger
     sites: Mapping[LedgerRow, tuple[Site, ...]]
     regions: tuple[Region, ...]
-    """the one in which most was waited first"""
+    """those with the most waiting first"""
     in_use: Mapping[int, float]
-    """the share of the time in which so many CPUs were in use, to the nearest"""
+    """number of CPUs -> share of the time in which that many were in use, to the nearest"""
     over_time: tuple[float, ...] = ()
     """mean CPUs in use in equal parts of the wall time, one after the other"""
     swaps: tuple[Swap, ...] = ()
@@ -135,7 +136,8 @@ class Explanation:
 
 
 def explanation(ledger: Ledger, profiles: Sequence[tuple[Profile, Namer]]) -> Explanation:
-    """What `profiles` of one launch show beside its ledger, each with what names its addresses."""
+    """What the `profiles` of one launch show besides its ledger; each comes with the object that names its
+    addresses."""
     mains = mains_of([profile for profile, _ in profiles]) if profiles else ()
     chosen = [(profile, name) for profile, name in profiles if profile in mains]
     regions = [Region(name(times.function).in_words, times) for profile, name in chosen for times in profile.regions]
@@ -153,7 +155,7 @@ def explanation(ledger: Ledger, profiles: Sequence[tuple[Profile, Namer]]) -> Ex
 
 
 def messages(profiles: Sequence[Profile]) -> tuple[tuple[int, MessageTimes], ...]:
-    """By each rank's number, or by its place in the order of starts if it has none."""
+    """The calls of each rank, by its number, or by its place in the order of starts if it has none."""
     ranks = sorted(profiles, key=lambda profile: profile.started)
     found = (
         (place if profile.rank is None else profile.rank, one)
@@ -170,7 +172,7 @@ def in_use(profiles: Sequence[Profile]) -> Mapping[int, float]:
 
 
 def over_time(profiles: Sequence[Profile], most: int = 60) -> tuple[float, ...]:
-    """Mean CPUs in use in at most so many equal parts of the time, as near as what was counted together allows."""
+    """Mean CPUs in use in equal parts of the time, at most `most`, as far as the resolution of the counts allows."""
     busy = _together(profiles)
     parts = min(most, len(busy))
     bounds = [round(part * len(busy) / parts) for part in range(parts + 1)] if parts else []

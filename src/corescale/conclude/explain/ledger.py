@@ -60,7 +60,7 @@ class Ledger:
     work: float | None = None
     """what the program says that it has done"""
     ranks: int = 1
-    """ranks that the threads are of"""
+    """ranks to which the threads belong"""
     cores_available: int | None = None
     """cores that the launch could use, if they are fewer than its threads"""
 
@@ -86,8 +86,8 @@ def ledger(
 
     `alone` is the ledger with one thread: what computing costs beyond it is inflated. `work` is what the program says
     that it has done; without it, here or there, both have done the same. `stolen` is CPU seconds that the host took
-    from the machine meanwhile: threads that no source saw wait for a core so long.
-    Raises ValueError without a profile.
+    from the machine meanwhile: time of threads that no source explains counts as waiting for a core, up to that. Raises
+    ValueError without a profile.
     """
     if not profiles:
         raise ValueError("a ledger needs a profile")
@@ -122,7 +122,8 @@ def ledger(
 
 
 def ranks_as_typed(profiles: Sequence[Profile]) -> tuple[Profile, ...]:
-    """Profiles of a command that starts its ranks itself: threads that compute count, for no number was given."""
+    """Profiles of a command that starts its ranks itself: the threads that compute count, because no number was
+    given."""
     return tuple(_narrowed(profile) if profile.is_rank else profile for profile in profiles)
 
 
@@ -139,7 +140,7 @@ def _narrowed(profile: Profile) -> Profile:
 
 
 def mains_of(profiles: Sequence[Profile]) -> tuple[Profile, ...]:
-    """The ranks of a launch; where there are none, the fewest of its programs that have nearly all of the CPU time."""
+    """The ranks of a launch; if there are none, the smallest set of its programs with nearly all of the CPU time."""
     if ranks := tuple(profile for profile in profiles if profile.is_rank):
         return ranks
     most = sorted(profiles, key=lambda profile: -profile.cpu)
@@ -164,8 +165,8 @@ def _useful(thread: ThreadTimes) -> float:
 def _allocating(profile: Profile) -> float:
     """Seconds in the malloc family and in first touches of pages, from two sources: timed calls and ticks.
 
-    Timed calls are many, but too long by the look at the clock, which a short call cannot hide. Ticks are few, but
-    without bias. So the sum of the timed calls counts as far as it lies in the ticks' 95% interval (Wilson 1927).
+    Timed calls are many, but too long by the read of the clock, which a short call cannot hide. Ticks are few but
+    unbiased. So the sum of the timed calls is limited to the ticks' 95% interval (Wilson 1927).
     """
     timed = sum(thread.allocating for thread in profile.threads)
     seen, others = (
@@ -180,7 +181,7 @@ def _allocating(profile: Profile) -> float:
 
 
 def outside(threads: int, wall: float, cpu: float, queued: float, why: str) -> Ledger:
-    """The ledger of a launch that could not be profiled: what the kernel accounts to it.
+    """The ledger of a launch that could not be profiled, from the kernel's accounts.
 
     CPU time is computing, although some of it may be allocating or spinning.
     """
@@ -240,7 +241,8 @@ def _span(mains: Sequence[Profile]) -> float:
 
 
 def _presence(mains: Sequence[Profile]) -> tuple[float, float]:
-    """Seconds in which threads of the launch were not there while others were, summed; and in which any was there."""
+    """Thread-seconds in which threads of the launch were absent while others were there; and seconds in which any was
+    there."""
     changes = sorted(
         (main.started + thread.started + late, count)
         for main in mains

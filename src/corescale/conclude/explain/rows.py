@@ -7,8 +7,8 @@ from typing import Self
 
 
 class LedgerRow(StrEnum):
-    """Name; letter in a timeline; states of stacks whose call sites are the row's; whether it is CPU time outside
-    waits. In the order in which rows are shown."""
+    """Each row has a name, a letter in a timeline, the states of stacks whose call sites belong to it, and whether it
+    is CPU time outside waits. Rows are in the order in which they are shown."""
 
     letter: str
     states: tuple[str, ...]
@@ -39,6 +39,6 @@ ROW_OF: Mapping[str, LedgerRow] = {
     "pooled": LedgerRow.ABSENT,
     "event": LedgerRow.ABSENT,
 }
-"""The row of each state. Idle workers are absent; the call sites of that are where others compute."""
+"""The row of each state. Idle workers are absent; the call sites of that row are where other threads compute."""
 ON_CPU = tuple(state for row in LedgerRow if row.used for state in row.states)
 """states outside waits"""

@@ -15,7 +15,7 @@ _ALLOCATORS = {re.split(r"\.so|\*", file)[0] for one in ALLOCATORS.values() for 
 _LIBRARIES = ("libc.", "libc-", "libm.", "libpthread", "libstdc++", "libc++", "libgcc", "libgomp", "libomp", "libiomp",
               "ld-linux", "ld-musl", "libcorescale_", "libtbb.", "libtbbmalloc", "libmpi", "libopen-pal", "libopen-rte",
               "libstd-", "libgo", "[vdso]", *sorted(_ALLOCATORS))  # fmt: skip
-"""Libraries that are called from the place that a person can change."""
+"""Libraries whose caller is the place that a person can change."""
 _OWN = "libcorescale_"
 """of the profiler itself"""
 

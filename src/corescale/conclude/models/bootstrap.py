@@ -6,8 +6,8 @@ kept. Studentising (Efron & Tibshirani 1993, ch. 12) repairs most of the percent
 blocks: each resample brings its own standard error. Symmetric intervals covered 1 to 3 points better than equal-tailed
 ones at 8 and 15 blocks (Hall 1988 says why).
 
-The typical time is the 20% trimmed mean (Tukey & McLaughlin 1963; Wilcox 2012, ch. 4): the mean of a few blocks belongs
-to the burst that hit one of them, and models fitted to it covered the truth in 65 to 90% of experiments with bursts.
+The typical time is the 20% trimmed mean (Tukey & McLaughlin 1963; Wilcox 2012, ch. 4): a burst in one of few blocks
+dominates their mean, and models fitted to the mean covered the truth in 65 to 90% of experiments with bursts.
 """
 
 from collections.abc import Callable
@@ -134,7 +134,7 @@ def _standard_error(of: Callable[[Floats], Floats], terms: Floats, covariance: F
     steps = np.eye(terms.shape[-1]) * 1j * COMPLEX_STEP
     gradient = np.stack([np.imag(of(terms + step)) / COMPLEX_STEP for step in steps], axis=-1)
     variance: Floats = np.einsum("...i,...ij,...j", gradient, covariance, gradient)
-    return np.sqrt(np.where(variance >= 0, variance, np.nan))  # less than nothing, by rounding, is not known
+    return np.sqrt(np.where(variance >= 0, variance, np.nan))  # below 0 by rounding: unknown
 
 
 def interval_of(

@@ -18,7 +18,8 @@ from corescale.conclude.stats import Floats, fewest_blocks
 
 RESAMPLES = 499
 LEVELS = 6
-"""Levels of p from which models are compared: held-out levels of fewer are extrapolations from almost nothing."""
+"""Levels of p from which on models are compared: with fewer, a held-out level is an extrapolation from almost
+nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +40,9 @@ def choose(
 ) -> Choice:
     """Fit every model, and show the simplest that is tied with the one with the least held-out error.
 
-    A model is excluded if >= 97.5% of the resamples predict worse by it. Models of equally many terms are in the order
-    of the table. Below six levels of p none is compared. The parameter that a simpler one lacks is always said with its
-    interval.
+    A model is excluded if it predicts worse in >= 97.5% of the resamples. Models with the same number of terms are in
+    the order of the table. Below six levels of p, models are not compared. The parameter that a simpler model lacks is
+    always shown with its interval.
     """
     fits = {name: fit(model, p, log_times, confidence) for name, model in models.items()}
     known = sorted((name for name in models if fits[name].identifiable), key=lambda name: len(models[name].terms))

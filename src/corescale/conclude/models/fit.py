@@ -16,7 +16,7 @@ from corescale.conclude.models.model import Parameter, ScalingModel
 from corescale.conclude.stats import Floats, Interval, fewest_blocks
 
 MISFIT = 0.01
-"""probability of doubting a model that is true because of its residuals, over all levels together"""
+"""probability that the residuals of a true model raise a warning, over all levels together"""
 
 
 FEWEST_LEVELS = 4
@@ -35,7 +35,7 @@ class Forecast:
 
 
 def beyond(seconds: Interval, levels: int) -> Interval:
-    """A forecast from so many levels of p of what was not measured: below FEWEST_LEVELS without its interval."""
+    """A forecast beyond the measured p, from this many levels: below FEWEST_LEVELS it has no interval."""
     return seconds if levels >= FEWEST_LEVELS else Interval(seconds.estimate, None, None, None, seconds.n)
 
 
@@ -79,7 +79,7 @@ class Fit:
         return Forecast(p, beyond(seconds, self.levels) if extrapolated else seconds, extrapolated)
 
     def beside(self, rivals: tuple["Fit", ...]) -> "Fit":
-        """This fit, tied with its rivals: what is shown of it is as unsure as they are.
+        """This fit, tied with its rivals: its intervals also cover theirs.
 
         A parameter is widened by each rival that has all of this model's terms, and more: by the same number of those.
         """
@@ -106,7 +106,8 @@ def fit(
 ) -> Fit:
     """Fit a model by least squares on log time; log_times is blocks x levels, columns as in p, NaN for no time.
 
-    Levels without any time are left out; a level that only some blocks have (a long T(1), say) weighs accordingly.
+    Levels without any time are left out; a level that only some blocks have, such as a long T(1), weighs less
+    accordingly.
     """
     p, log_times = _with_times(model, np.asarray(p, dtype=np.float64), np.asarray(log_times, dtype=np.float64))
     blocks, distinct = log_times.shape[0], np.unique(p).size
@@ -141,7 +142,7 @@ def fit(
 
 
 def _hull(interval: Interval, others: Sequence[Interval]) -> Interval:
-    """The interval widened to the ends of others; without an interval it stays so."""
+    """The interval, widened to the ends of others; without ends it stays without them."""
     lows = [one.low for one in (interval, *others) if one.low is not None]
     highs = [one.high for one in (interval, *others) if one.high is not None]
     return interval if interval.low is None else replace(interval, low=min(lows), high=max(highs))

@@ -10,9 +10,9 @@ from corescale.conclude.stats import Floats
 STEPS = 30
 """Gauss-Newton steps from a cold start; quadratic near the end, as residuals on log time are small"""
 SETTLED = 1e-12
-"""a step, beside the terms, after which the next would be rounding"""
+"""a step, relative to the terms, after which the next would be rounding"""
 SINGULAR = 1e-12
-"""determinant of the terms' scaled normal matrix, up to which the levels do not distinguish them"""
+"""determinant of the scaled normal matrix up to which the levels do not determine the terms"""
 
 
 def gauss_newton(
@@ -37,7 +37,7 @@ def gauss_newton(
 
 
 def _relative_fit(basis: Floats, log_times: Floats, weights: Floats) -> Floats:
-    """The linear fit of T with relative residuals, or perfect scaling where that would give a T <= 0."""
+    """The linear fit of T with relative residuals, or perfect scaling if that fit has a T <= 0."""
     terms = _solve(basis / np.exp(log_times)[..., None], np.ones_like(log_times), weights)
     positive = np.all(terms @ basis.T > 0, axis=-1, keepdims=True)
     level = np.exp(np.sum(weights * (log_times - np.log(basis.sum(axis=1))), axis=-1) / weights.sum())

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a scaling model is: a sum of terms in p (or another variable), each some seconds >= 0, and numbers with
-names."""
+"""What a scaling model is: a sum of terms in p (or another variable), each of which is seconds >= 0, and named
+parameters."""
 
 import math
 from collections.abc import Callable
@@ -15,9 +15,9 @@ from corescale.conclude.stats import Floats
 class Parameter:
     """A number with a name in the field. `shown(of(terms))` is its value.
 
-    Intervals are made for `of`, which varies smoothly in the terms (through 0 too), and carried over by the monotone
-    `shown`.
-    `of` maps terms[..., k] to [...], accepts complex terms and must be analytic: its gradient is a complex step.
+    Intervals are computed for `of`, which varies smoothly with the terms (through 0 too), and mapped by the monotone
+    `shown`. `of` maps terms[..., k] to [...], accepts complex terms and must be analytic: its gradient is a complex
+    step.
     """
 
     name: str

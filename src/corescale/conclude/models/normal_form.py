@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Extra-P's performance model normal form (Calotoiu et al. 2013) with one term: T(p) = c0 + c1 p^i log2(p)^j.
 
-Exponents come from a fixed set, negative ones too, as strong scaling needs; which pair (i, j) is shown is decided as
-there, by how well each level is predicted from the others. It is not in the table MODELS, because one of many
+Exponents come from a fixed set that includes negative ones, which strong scaling needs. As in Extra-P, the shown pair
+(i, j) is the one that best predicts each level from the others. It is not in the table MODELS, because one of many
 hypotheses fits best by chance. So it is fitted only on request.
 """
 

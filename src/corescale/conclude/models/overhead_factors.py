@@ -3,8 +3,8 @@
 
 f = p T(p) / (p_ref T(p_ref)) - 1 is linear in T, so overheads add up in it. Each size of the problem has its own
 T(p_ref), whose point is left out: there f is 0 by definition. Factors are the number of processes p, nodes n, p^2, or
-the inverse grain size p / N, by which that study described three sizes at once. Its line in that breaks down where the
-overhead gets very large: `reach` fits a sum to small overheads, and compares its forecast of the time with the others.
+the inverse grain size p / N, by which that study described three sizes at once. That line fails where the overhead gets
+very large: `reach` fits a sum to small overheads, and compares its forecasts with the times beyond.
 """
 
 import math
@@ -65,7 +65,7 @@ class OverheadFit:
     held_out: Interval
     """the same, each configuration predicted from the others; NaN where too few"""
     excess: float
-    """how large it surely is, at the confidence, when what noise adds is taken out; NaN as there"""
+    """lower bound of that error at the confidence, without what noise adds; NaN if there are too few"""
     typical: float
     """root mean square of f itself"""
     confidence: float
@@ -88,7 +88,7 @@ class OverheadFit:
         return self._of(values, lambda f: f, -1.0)
 
     def time(self, values: Mapping[str, float], p: float, p_ref: float, reference_seconds: float) -> Interval:
-        """T(p) = p_ref T(p_ref) (1 + f) / p, for a T(p_ref) that is known."""
+        """T(p) = p_ref T(p_ref) (1 + f) / p, for a known T(p_ref)."""
         return self._of(values, lambda f: p_ref * reference_seconds * (1 + f) / p, 0.0)
 
     def _of(self, values: Mapping[str, float], shown: Callable[[Floats], Floats], low: float) -> Interval:
@@ -170,7 +170,7 @@ def choose(
 
 
 def surely_better(rival: OverheadFit, known: OverheadFit, by: float = EQUAL) -> bool:
-    """Whether nearly all resamples of blocks agree that the rival errs less, by so much, on the same held-out ones.
+    """Whether nearly all resamples of blocks agree that the rival's held-out error is smaller, by at least `by`.
 
     False with fewer blocks than an interval needs.
     """
@@ -178,7 +178,7 @@ def surely_better(rival: OverheadFit, known: OverheadFit, by: float = EQUAL) -> 
 
 
 def surely_better_elsewhere(rival: OverheadFit, known: OverheadFit) -> bool:
-    """The same of fits to different configurations of the same blocks: what noise adds to either error is taken out."""
+    """The same for fits to different configurations of the same blocks, without what noise adds to either error."""
     return known._resamples is not None and surely_less(rival._excess, known._excess, EQUAL)
 
 
@@ -193,7 +193,7 @@ def _coefficient(k: int, terms: Floats, drawn: Resamples | None, confidence: flo
 
 
 def error_interval(estimate: float, errors: Floats, confidence: float, blocks: int) -> Interval:
-    """A held-out error with the percentiles of the resamples: noise only makes errors larger."""
+    """A held-out error, with percentiles of the resamples for its interval, because noise only makes errors larger."""
     if blocks < fewest_blocks(confidence) or not np.isfinite(errors).all():
         return Interval(estimate, None, None, None, blocks)
     low, high = np.quantile(errors, [(1 - confidence) / 2, (1 + confidence) / 2])
@@ -227,7 +227,8 @@ def _held_out(weights: Floats, centres: Floats) -> Floats:
 
 
 def _residuals(design: Floats) -> Floats:
-    """What each left-out configuration's error is of the centres, [configurations, L]; a row of NaN where too few."""
+    """The error of each left-out configuration as a linear function of the centres, [configurations, L]; a row of NaN
+    if there are too few."""
     size, width = design.shape
     rows = []
     for out in range(size if size > width else 0):
@@ -253,7 +254,7 @@ class Reach:
 
 
 def reach(measured: Measured, factors: Mapping[str, Floats], limit: float, confidence: float = 0.95) -> Reach:
-    """The fit where f <= `limit` against all that is beyond; ValueError if one of the two is missing."""
+    """The fit where f <= `limit`, compared with the configurations beyond; ValueError if either set is empty."""
     columns, overheads = measured.overheads()
     columns, overheads = columns[some := np.isfinite(overheads).any(axis=0)], overheads[:, some]
     blocks = overheads.shape[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a race knows, whenever it is asked: data that everything above reads, and no sentences."""
+"""What a race knows, at any moment. This is data without sentences, which all other parts read."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ class RaceAnswer:
     """configurations launched at least once, and all that are raced"""
     regrets: Mapping[Configuration, Regret]
     tied: tuple[tuple[Configuration, float | None], ...]
-    """configurations that may be faster than the leader, and by what fraction at most; None: unknown"""
+    """configurations that may be faster than the leader, each with the largest fraction by which; None: unknown"""
     rehearsal: Rehearsal | None
     eliminated: Mapping[Configuration, Why]
     stopped: Stopped

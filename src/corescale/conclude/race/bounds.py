@@ -2,7 +2,7 @@
 """The statistics of a race, on arrays of log times: blocks x configurations, NaN where not launched.
 
 Only a comparison with the truly best configuration can make "within x of the best" false (Hsu 1981). So k - 1
-comparisons share the error, and the planned looks at each. Between looks a bound uses the blocks of the last look.
+comparisons share the error, and within each its planned looks. Between looks a bound uses the blocks of the last look.
 """
 
 import functools
@@ -73,7 +73,7 @@ def believe(codes: Codes, matrix: Floats, right: Floats, options: RaceOptions) -
 
     It shares what launches show among configurations with equal levels. It only orders; no claim rests upon it.
     """
-    told = np.flatnonzero(matrix.any(axis=1))  # all else has no weight: thousands of levels cost what few launches do
+    told = np.flatnonzero(matrix.any(axis=1))  # the rest has no weight, so thousands of levels cost little
     same = (codes[:, None, :] == codes[None, told, :]).sum(axis=-1)
     prior = same / options.level + np.eye(len(codes))[:, told] / options.own
     weighed = np.eye(told.size) + matrix[np.ix_(told, told)] @ prior[told]
@@ -84,7 +84,7 @@ def trend(mixes: Floats, log_times: Floats) -> Floats | None:
     """Log time of every mix of t threads and m ranks, shape (k, 2), by those launched; NaN in `log_times` for others.
 
     p T = c (1 + a1 (t - 1) + a2 (m - 1) + a3 (p - 1)), the overhead of conclude/models/overhead_factors.py, with c one
-    more unknown. It only orders, too. None if the launched do not determine it.
+    more unknown. It only orders, too. None if the launched mixes do not determine it.
     """
     tried, (threads, ranks) = np.isfinite(log_times), mixes.T
     p, ones = threads * ranks, np.ones_like(threads)

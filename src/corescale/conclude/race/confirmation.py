@@ -62,10 +62,10 @@ def gain(
     ratios: Floats, first: Sequence[bool], plan: Plan, race: Scatter, single: Scatter, off: float, stop: Stop,
     options: RaceOptions,
 ) -> Gain | None:  # fmt: skip
-    """The gain by these log ratios, of pairs in which the baseline came `first`; None for no pair.
+    """The gain by these log ratios. `first`: the pairs in which the baseline came first. None if there is no pair.
 
     `race`, `single`: scatter within blocks of the race, and of all launches of the two from block to block.
-    `off`: by how much the ratio may be off for the digits in which the response is reported.
+    `off`: the error of the ratio that the digits of the reported response allow.
     """
     if not ratios.size:
         return None
@@ -87,10 +87,10 @@ def gain(
 def interval(
     ratios: Floats, signs: Floats, error: float, lent: Scatter, single: Scatter, options: RaceOptions
 ) -> tuple[float, tuple[float, float] | None, Literal["signed ranks", "t"]]:
-    """The centre of pairs that take turns in coming first, its distance to both ends, and the method.
+    """The centre of pairs whose order alternates, its distance to both ends, and the method.
 
-    One order term takes out what the first launch of a pair bears, as in any crossover. `lent`, `single`: see `gain`.
-    No distances if the scatter is unknown.
+    One order term removes the effect of being first, as in any crossover. `lent`, `single`: see `gain`. No distances if
+    the scatter is unknown.
     """
     n, both = ratios.size, np.unique(signs).size > 1
     count = tail_count(n, error / 2)
@@ -104,7 +104,7 @@ def interval(
     freedom = lent.freedom + n - design.shape[1]
     if freedom > FEW:
         variance = (lent.freedom * lent.variance + float(((ratios - design @ effects) ** 2).sum())) / freedom
-    else:  # next to nothing is known of pairs
+    else:  # next to nothing is known about pairs
         freedom, variance = single.freedom, single.variance
     if n < 2 or freedom <= 0:
         return float(effects[0]), None, "t"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The constants of a race that could be others, each with its reason. docs/race.md has them as a table."""
+"""The constants of a race that could have other values, each with its reason. docs/race.md has them as a table."""
 
 from dataclasses import dataclass
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A smaller input: blocks of everything rank the configurations, full launches of some check that ranking.
+"""A smaller input: blocks of all configurations rank them, and full launches of some check that ranking.
 
 A configuration is not raced if it is behind by more than twice the range of the shifts from small to full in the check.
 """
@@ -19,7 +19,7 @@ from corescale.endings import ending
 from corescale.records import Configuration, Phase, Record
 
 CHECKS = 2  # blocks in full: one has no scatter
-FEWEST = 3  # configurations checked: the range of fewer shifts says nothing of the others
+FEWEST = 3  # configurations checked: the range of fewer shifts says nothing about the others
 
 
 @dataclass(frozen=True, slots=True)
