@@ -21,7 +21,7 @@ def described() -> str:
 
 
 def _commit() -> str:
-    """What the build wrote down, else git's word on the source tree; `unknown` where neither is there."""
+    """The commit that the build recorded, else that of the source tree by git; `unknown` if there is neither."""
     written = _PACKAGE / "commit"
     if written.is_file():
         return written.read_text().strip()
@@ -53,7 +53,8 @@ def _home(program: Path) -> str:
 
 
 def compiler(program: Path) -> str:
-    """As it wrote itself into the program, such as `GCC 12.2.0`; the C library's start code is GCC's in any."""
+    """The compiler as it recorded itself in the program, such as `GCC 12.2.0`. Every program also has the C library's
+    start code, which GCC compiled."""
     with program.open("rb") as file:
         section = ELFFile(file).get_section_by_name(".comment")
         said = section.data().decode(errors="replace") if section else ""

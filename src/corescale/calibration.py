@@ -26,7 +26,7 @@ LAB = "lab."
 """before the names that only the lab reads"""
 
 SPREAD = "spread_"
-"""before the name of a constant: what the middle half of its runs differ by, over its value"""
+"""prefix of a constant's name for its spread: the interquartile range of its runs, over its value"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Constant:
     unit: str
     meaning: str
     follows: str
-    """what follows from it for a loop: a sentence of `factor * value ** power`"""
+    """what follows from it for a loop: a sentence with the number `factor * value ** power`"""
     factor: float
     power: int
     loops: bool = False
@@ -63,7 +63,7 @@ class Calibration:
     cpus: str = ""
     """Machine.cpus_in_words, which the library compares; empty if the file does not say"""
     spreads: Mapping[str, float] = field(default_factory=dict)
-    """what the middle half of the runs of a constant differ by, over its value"""
+    """interquartile range of a constant's runs, over its value"""
     warning: str = ""
     """what else ran while it was measured; empty if the machine was quiet"""
 

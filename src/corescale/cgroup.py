@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The control groups that this process lives in, version 1, version 2 or both at once, and the CPU quota they set.
 
-A quota of any group on the way up binds, so the tightest counts. Inside a container the groups above its own are out of
-sight: a quota set there cannot be seen.
+A quota of any group above binds, too, so the tightest counts. Inside a container, the groups above its own are hidden:
+a quota set there cannot be seen.
 """
 
 import re

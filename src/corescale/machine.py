@@ -73,7 +73,7 @@ class Machine:
         )
 
     def elsewhere(self, hostname: str, cpu_model: str, *, cores: int, nodes: int, source: str) -> "Machine":
-        """Nodes of which only the cores are known, as if these shared nothing; all else is of this machine."""
+        """Nodes of which only the cores are known, as if these shared nothing; all else is taken from this machine."""
         return dataclasses.replace(
             self, hostname=hostname, cpu_model=cpu_model, cpus=tuple(Cpu(k, k, 0, 0, 0) for k in range(cores)),
             affinity=tuple(range(cores)), quota_cores=None, cgroup_version=None, governor=None, turbo=None,
@@ -112,8 +112,8 @@ class Machine:
 
         Kernel, governor, turbo, affinity and quota are included: each changes times by more than the differences of
         interest. Memory is not: a virtual machine's grows and shrinks while it runs, and only too little of it changes
-        times. The host name is out: containers draw a new one per start, and a twin node slows a block's configurations
-        equally.
+        times. The host name is left out: containers get a new one at each start, and another node of the same kind
+        slows all configurations of a block equally.
         """
         values = dataclasses.asdict(self)
         alone = {"nodes"} if self.nodes == 1 else set()
@@ -166,7 +166,8 @@ def _memory(root: Path) -> int:
 
 
 def _affinity(root: Path, cpus: tuple[Cpu, ...]) -> tuple[int, ...]:
-    """The kernel lists CPUs that are offline too; every online one where it lists none."""
+    """The CPUs that the process may use, without offline ones, which the kernel lists too; all online ones if that
+    leaves none."""
     online = {cpu.cpu for cpu in cpus}
     listed = online & set(cpu_list(_fields(read(root / "proc/self/status"), ":").get("Cpus_allowed_list", "")))
     return tuple(sorted(listed or online))

@@ -19,9 +19,10 @@ SENTINEL = "sentinel"
 CALM = 2 / 3
 """share of undisturbed pairs below which a gate may have to be decided by disturbed ones too"""
 MOST_REPEATS = 2
-"""times the blocks of a gate: the most that it makes, after which disturbed ones decide too"""
+"""a gate makes at most this multiple of its blocks; after that, disturbed ones decide, too"""
 ENOUGH = 60
-"""pairs from which on nine of ten slowdowns of the named size are shown, also with heavy tails; from 8 pairs 7 of 10"""
+"""pairs of a passport from which on gates show nine of ten slowdowns of the named size, also with heavy tails; with 8
+pairs 7 of 10"""
 MAKE = "corescale doctor --noise 5m"
 
 
@@ -39,7 +40,7 @@ class Pairs:
 
     @property
     def repeats(self) -> float:
-        """Pairs to make for one that is undisturbed; a gate makes MOST_REPEATS at most."""
+        """How many pairs must be made for one that is undisturbed; a gate makes at most MOST_REPEATS."""
         return min(MOST_REPEATS, self.made / max(1, self.made - self.disturbed))
 
 

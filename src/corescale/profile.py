@@ -106,8 +106,8 @@ class MessageTimes:
 
     call: str
     partner: int | None
-    """rank in the call's communicator: who sends, who receives, or the root; None of a call that names none. A negative
-    number is MPI's own constant, such as any source"""
+    """rank in the call's communicator: the sender, the receiver, or the root; None if the call names none. A negative
+    number is a constant of MPI's, such as any source"""
     calls: int
     seconds: float
 
@@ -121,7 +121,7 @@ class Profile:
     processors: int
     wall: float
     finished: bool
-    """whether it ended in order; else what was seen last is at most 10 ms of CPU time old"""
+    """whether it ended in order; if not, what was last seen is at most 10 ms of CPU time old"""
     shares: Mapping[str, float]
     threads: tuple[ThreadTimes, ...]
     lost_threads: int
@@ -142,7 +142,7 @@ class Profile:
     rank: int | None = None
     """its number, where what starts ranks says one"""
     confined: bool = False
-    """whether it ended for the profiler when it forbade itself system calls"""
+    """whether its profile ends when it forbade itself system calls"""
 
     @property
     def cpu(self) -> float:

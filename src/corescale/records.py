@@ -89,7 +89,7 @@ class Configuration:
     def label(self) -> str:
         """`threads=2 allocator=mimalloc`: how tables and messages name it; a command by its name, `{n}` filled.
 
-        What is as inherited goes unsaid.
+        Inherited levels are left out.
         """
         said = dict([pair for pair in self.levels if pair[1] != INHERITED] or self.levels)
         words = str(said.pop(COMMAND, ""))
@@ -186,14 +186,14 @@ class Record:
     system: float = 0.0
     peak_memory: int = 0
     peak_memory_kind: Literal["anonymous", "anonymous-sum", "process", "none", "cgroup", "sampled"] = "none"
-    """Never compared with each other. `process`: ru_maxrss of the largest process, as GNU time has it. `sampled`: a
-    lower bound of it. Of earlier versions: the others, which are sampled sums over the tree."""
+    """Kinds are never compared with each other. `process`: ru_maxrss of the largest process, as in GNU time. `sampled`:
+    a lower bound of it. The others come from earlier versions, and are sampled sums over the tree."""
     tree_memory: int = 0
     """largest sampled anonymous memory of all processes together"""
     tree_memory_kind: Literal["group", "sum", "none"] = "none"
     """`group`: each page once. `sum`: over the processes, where a page that a fork shares counts in each"""
     bounds: Mapping[str, Bound] = field(default_factory=dict)
-    """Figures that are no values, by name: `user`, `noise.steal`."""
+    """Figures that are bounds or estimates, by name: `user`, `noise.steal`."""
     cpu_kind: Literal["group", "reaped", "sampled", ""] = ""
     """Kind of `user` and `system`. `group`: every process of the tree, by its group, which none was seen to leave.
     `reaped`: those whose parents waited for them. `sampled`: a lower bound. Empty: not known, in earlier versions."""
@@ -219,10 +219,10 @@ class Record:
     leftovers: int = 0
     """processes that outlived the main one and were killed"""
     looks: Annotated[tuple[PositiveInt, ...], AfterValidator(_growing)] = ()
-    """of confirmation pairs: the numbers at which they were to be looked at first and then, as planned before them;
-    one alone where a budget paid for no second look"""
+    """numbers of confirmation pairs at the first and the second look, as planned before the first pair; one number if
+    the budget paid for no second look"""
     warnings: tuple[str, ...] = ()
-    """what was true while it ran that no figure here shows, a sentence each"""
+    """circumstances of the launch that no figure here shows, a sentence each"""
     format: int = FORMAT
 
     @property
@@ -232,7 +232,7 @@ class Record:
 
     @property
     def timed(self) -> bool:
-        """Whether it counts: of the program as asked, not to warm up and no rehearsal."""
+        """Whether its time counts: it ran the program as asked, and was neither a warm-up nor a rehearsal."""
         return self.phase in ("measure", "confirm")
 
     def response(self, name: str) -> float:
@@ -267,8 +267,8 @@ def canonical(value: object) -> str:
 
 
 def escaped(text: str) -> str:
-    """JSON text that UTF-8 can carry: the bytes of an argument that are none are written as `\\udc80` to `\\udcff`, and
-    reading gives the argument back.
+    """JSON text that UTF-8 can carry: bytes of an argument that are not UTF-8 are written as `\\udc80` to `\\udcff`,
+    and reading gives the argument back.
     """
     return re.sub("[\ud800-\udfff]", lambda half: f"\\u{ord(half[0]):04x}", text)
 

@@ -59,7 +59,8 @@ def found(
     *,
     swap: bool = True,
 ) -> tuple[Found, Experiment]:
-    """The command launched with the profiler, and without it with one thing changed each; raises CorescaleError."""
+    """Launches the command with the profiler, and then without it, each time with one thing changed; raises
+    CorescaleError."""
     command_line.scan(request, command, machine)  # raises UsageError for what the swaps could not use
     experiment = command_line.scan(replace(request, budget="none"), command, machine)
     hooks.files_must_work(experiment)
@@ -91,7 +92,8 @@ def largest(experiment: Experiment, machine: Machine, note: Note) -> tuple[Profi
 def with_one_thread(experiment: Experiment, alone: Configuration | None, machine: Machine, note: Note) -> Ledger | None:
     """The ledger of the launch with one thread, if it is asked for and succeeded.
 
-    It has one CPU: threads that a program starts all the same take turns there, and none makes another's work dearer.
+    It has one CPU. If a program still starts several threads, they take turns there, and none slows down another's
+    work.
     """
     first = launched(experiment, alone, machine, note, one_cpu=True) if alone is not None else None
     return _ledger(first, 1, None) if first is not None and first.report.status == "ok" else None

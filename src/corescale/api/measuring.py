@@ -25,7 +25,8 @@ from corescale.show import interim
 RUNS = Path("corescale-runs")
 
 Declare = Callable[[PreloadError | None], Experiment]
-"""What is asked for; it gets what a launch showed of an allocator, and raises that if the allocator was named."""
+"""Returns what is asked for. Its argument is the error of a launch with an allocator; it raises that if the allocator
+was named."""
 
 
 Follow = Callable[[Experiment], Watcher]
@@ -68,7 +69,7 @@ def policy_of(experiment: Experiment) -> loop.Policy:
 def loadable(
     declare: Declare, request: RunRequest, machine: Machine, follow: Follow = silent, began: float | None = None
 ) -> store.Run:
-    """What `declare` gives, measured; where no allocator can be preloaded and none was named, without them."""
+    """Measures what `declare` returns; without allocators if none can be preloaded and none was named."""
     experiment = declare(None)
     if said := too_few(experiment):
         follow(experiment).note(said)

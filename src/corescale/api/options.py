@@ -110,7 +110,8 @@ class CompareOptions(Options, total=False):
 
 
 def request(kind: type[R], keywords: "type[Options | ExplainOptions]", given: "Options | ExplainOptions") -> R:
-    """The request of a command line that says the same; raises UsageError for what no keyword is called or takes."""
+    """The request that the same command line would make; raises UsageError for an unknown keyword, or a value that it
+    does not take."""
     names, fields = get_type_hints(keywords), {field.name: field for field in dataclasses.fields(kind)}
     if strange := next((name for name in given if name not in names), None):
         raise UsageError(f"no option {strange!r}", remedy=nearest(strange, names, f"give one of {', '.join(names)}"))

@@ -60,7 +60,8 @@ def concluded(
 
 
 def _lines(run: store.Run, machine: Machine, reads: frozenset[str] | None) -> Iterator[tuple[Configuration, str]]:
-    """The line of every configuration that this machine can launch; of a fake run what a person would launch."""
+    """The line of every configuration that this machine can launch; for a fake run, the line that a person would
+    type."""
     with contextlib.suppress(CorescaleError):
         kind = _kind(run)
         if kind is not None and kind.only_if_asked:
@@ -73,7 +74,7 @@ def _lines(run: store.Run, machine: Machine, reads: frozenset[str] | None) -> It
 
 
 def _kind(run: store.Run) -> type[launchers.Launcher] | None:
-    """The launcher of a run, whose name there may tell two platforms apart."""
+    """The launcher of a run. Its name in the run may also distinguish two platforms."""
     return launchers.LAUNCHERS.get(run.launcher.partition("-")[0])
 
 

@@ -30,7 +30,7 @@ def measure(machine: Machine, said: Callable[[str], None]) -> Calibration:
 
 
 def doubtful(before: Account, after: Account, seconds: float) -> str:
-    """What doctor would call noisy in that time; empty for nothing."""
+    """What doctor would call noisy in that time; empty if nothing is."""
     seen = {"steal": after.steal_share(before), "others": max(0.0, after.others - before.others) / seconds}
     rules = [(rule, seen[rule.name]) for rule in RULES if rule.name in seen]
     return ", ".join(rule.says(number) for rule, number in rules if number > rule.usable)

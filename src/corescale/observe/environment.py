@@ -79,7 +79,7 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
 
 
 def identity(file: Path) -> dict[str, Any]:
-    """Which file it is, by its content, or its time where it may not be read."""
+    """Identifies a file by its content, or by its time if it may not be read."""
     seen = file.stat()
     try:
         with file.open("rb") as opened:
@@ -106,7 +106,7 @@ def locate(program: str) -> Path:
 
 
 def _is_program(path: Path) -> bool:
-    """Whether a file begins as scripts and binaries do; what cannot be read is taken for one."""
+    """Whether a file begins like a script or a binary; a file that cannot be read is taken for a program."""
     try:
         with path.open("rb") as file:
             return file.read(4).startswith((b"#!", b"\x7fELF"))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands around the launches, untimed, through no shell unless the measured command goes through one; and the files
-that launches read and write: `--input`, `--output`.
+"""Commands around the launches. They are untimed, and go through a shell only if the measured command does. Also the
+files that launches read and write: `--input`, `--output`.
 """
 
 import errno
@@ -21,7 +21,7 @@ from corescale.observe import environment
 from corescale.observe.spawn import orphans
 
 EACH = ("prepare", "conclude")
-"""Around each launch, and so with placeholders."""
+"""Hooks around each launch, which may therefore have placeholders."""
 ONCE = ("setup", "cleanup")
 
 
@@ -46,7 +46,7 @@ class HookRunner:
         """Raises ProgramError if it cannot be started, fails, or comes around a launch and lasts longer than a
         launch may; InconclusiveError if it lasts longer than `seconds`.
 
-        Of one that is ended, so or by Ctrl-C, nothing is left running.
+        Nothing is left running of a hook that is ended, be it for these reasons or by Ctrl-C.
         """
         text = getattr(self._experiment.hooks, name)
         if text is None:
@@ -76,7 +76,8 @@ class HookRunner:
 
     @property
     def _of_a_launch(self) -> float:
-        """The seconds that a launch has; a typed budget does not count, because it is for all launches together."""
+        """The time limit of a launch in seconds. A typed budget does not count, because it is for all launches
+        together."""
         timeout, stop = self._experiment.timeout, self._experiment.stop
         return math.inf if timeout is None or (stop.binding and timeout == stop.budget) else timeout
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Other labs that measure on this machine at the same time."""
+"""Other corescale processes (labs) that measure on this machine at the same time."""
 
 import functools
 import os
@@ -33,12 +33,13 @@ def labs() -> list[int]:
 
 
 def notes() -> Iterator[str]:
-    """What disturbs measurements now, a line each, with the process that it comes from."""
+    """What disturbs measurements now, one line each, with the process that causes it."""
     for pid in labs():
         yield f"another corescale measures on this machine (process {pid}): both disturb each other"
 
 
 def warnings() -> Iterator[str]:
-    """What makes a launch of now doubtful, a line each; without the process, so that equal warnings are one."""
+    """What makes a launch at this moment doubtful, one line each. The process is left out, so that equal warnings are
+    one."""
     if labs():
         yield "another corescale measured on this machine: both disturb each other"

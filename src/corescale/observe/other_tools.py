@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What other tools measured, as one table: files of hyperfine, Google Benchmark, pyperf and Extra-P, and CSV.
 
-Their launches were not interleaved, so that nothing is concluded from them here: a difference may be the drift of the
-machine between two of them.
+Their launches were not interleaved, so nothing is concluded from them here: a difference may be drift of the machine
+between two launches.
 """
 
 import json
@@ -21,7 +21,7 @@ Row = dict[str, Any]
 
 UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 VALUES = ("value", "time", "wall")
-"""columns of a CSV that may have the value, the first that is there"""
+"""columns of a CSV that may have the value; the first one present counts"""
 
 
 def read(path: Path) -> "pd.DataFrame":

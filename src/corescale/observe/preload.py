@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Proof that a library which was asked for is in the program that is to be measured.
 
-By an untimed traced launch that reads the memory map of every program of the tree, and by what the witness says there.
+The proof is an untimed, traced launch. It reads the memory map of every program of the tree, and what the witness says
+there.
 """
 
 import contextlib
@@ -40,7 +41,8 @@ PROVING = ("ok", "timeout", "cancelled")
 """How a traced launch may end. If it failed on its way, it may not have reached its program."""
 
 LONGEST = 120.0
-"""Seconds of a traced launch, under which a program may wait for ever; what has come by then is what is proved."""
+"""Seconds of a traced launch, because a program may wait for ever under a trace. What has been seen by then is
+proved."""
 
 
 def judged(reports: Iterable[SpawnReport], scratch: Scratch) -> list[str]:
@@ -50,8 +52,9 @@ def judged(reports: Iterable[SpawnReport], scratch: Scratch) -> list[str]:
 
 
 def judge(report: SpawnReport, libraries: Iterable[Path], detected: Sequence[Sighting]) -> str:
-    """Of a traced launch: raises PreloadError unless each library is in the program that used the most CPU time and,
-    where the witness was detected there, serves its malloc. Returns a note on programs without them, or nothing.
+    """Judges a traced launch. Raises PreloadError unless each library is in the program that used the most CPU time
+    and, if the witness was detected there, serves its malloc. Returns a note on programs without the libraries, or
+    nothing.
     """
     if report.proof is None:
         raise PreloadError(
@@ -124,7 +127,8 @@ def _must_serve(library: Path, programs: Sequence[ProvedProgram], detected: Sequ
 
 
 def _goes_past(libraries: Iterable[Path], programs: Sequence[ProvedProgram], detected: Sequence[Sighting]) -> str:
-    """A note on an operator new that does not come to these libraries: C++'s own one calls malloc."""
+    """A note on an operator new that does not reach these libraries. C++'s own operator new does, because it calls
+    malloc."""
     known, ours = {library.resolve() for library in libraries}, {program.executable for program in programs}
     own = {
         one.executable: one.operator_new
@@ -136,8 +140,8 @@ def _goes_past(libraries: Iterable[Path], programs: Sequence[ProvedProgram], det
 
 
 def _plug_ins(program: ProvedProgram, libraries: Iterable[Path]) -> str:
-    """A note on libraries that it loaded itself and that have a malloc: they may be bound to their own. What it is
-    linked with is bound to the first malloc of all, which is known.
+    """A note on libraries that the program loaded itself and that have a malloc: they may be bound to their own.
+    Libraries that it is linked with are bound to the first malloc of all, which is known.
     """
     linked = _linked(program, libraries)
     own = [file for file in program.maps if file not in linked and _has_malloc(file)]
@@ -147,7 +151,7 @@ def _plug_ins(program: ProvedProgram, libraries: Iterable[Path]) -> str:
 
 
 def _linked(program: ProvedProgram, libraries: Iterable[Path]) -> set[str]:
-    """The mapped files that are there since its start: itself, what is preloaded, and what those are linked with."""
+    """The files mapped since the program's start: itself, preloaded libraries, and what these are linked with."""
     names = {name: file for file in program.maps for name in (Path(file).name, *_tags(file, "DT_SONAME"))}
     preloaded = [*map(str, libraries), *re.split("[ :]", os.environ.get("LD_PRELOAD", ""))]
     found, new = set[str](), {program.executable, *(os.path.realpath(file) for file in preloaded if file)}
@@ -159,7 +163,7 @@ def _linked(program: ProvedProgram, libraries: Iterable[Path]) -> set[str]:
 
 
 def _tags(file: str, tag: str) -> list[str]:
-    """The names that the dynamic section of a file has for a tag; none of what cannot be read."""
+    """The names that the dynamic section of a file has for a tag; none if the file cannot be read."""
     with contextlib.suppress(OSError, ELFError), Path(file).open("rb") as opened:
         section = ELFFile(opened).get_section_by_name(".dynamic")
         if isinstance(section, DynamicSection):

@@ -60,7 +60,7 @@ _REGION = np.dtype(_all("i8", "function calls threads wall body longest capacity
 _STACK = np.dtype([("key", "u8"), ("depth", "u8"), ("weight", "i8", len(STATES)), ("frame", "u8", _DEEPEST)])
 _MESSAGES = np.dtype([("key", "u8"), *_all("i8", "partner calls spent"), ("call", "S32")])
 _EVERYONE = -1000
-"""the partner of a call that names none"""
+"""the partner number of a call that names no partner"""
 _THREAD = np.dtype(
     [
         ("id", "i4"),
@@ -110,7 +110,7 @@ class Profiled:
     profiles: tuple[Profile, ...]
     """none if no program of it could load a library"""
     unwritten: int = 0
-    """programs for whose profile, or a part of it, the disk had no room"""
+    """programs whose profile, or a part of it, found no room on the disk"""
     work: float | None = None
     """what the program says by region.h that it has done"""
 
@@ -154,12 +154,12 @@ def profiled(
 def profiles(files: Sequence[Path], killed: float = 0.0) -> tuple[Profile, ...]:
     """One for each program, the one with the most CPU time first.
 
-    `killed`: seconds from the first one's start to the end of those that did not end in order, where a signal ended
-    the launch; what waited to its end wrote nothing.
+    `killed`: if a signal ended the launch, seconds from the first start to the end of the programs that did not end in
+    order. A thread that waited until then wrote nothing.
     """
     headers = [_header(path) for path in files]
     first = min((int(header["started"]) for header in headers), default=0)
-    # A process that executes another program ends the first one without a word.
+    # If a process executes another program, the first one ends without a record of it.
     ends = [
         min((int(next_["started"]) for next_ in headers if _follows(header, next_)), default=0) for header in headers
     ]
@@ -168,7 +168,7 @@ def profiles(files: Sequence[Path], killed: float = 0.0) -> tuple[Profile, ...]:
 
 
 def _follows(header: Any, other: Any) -> bool:
-    """Whether the other is of the same process, later."""
+    """Whether the other is a later program of the same process."""
     return bool(header["process"] == other["process"] and header["started"] < other["started"])
 
 
@@ -212,12 +212,12 @@ def _profile(path: Path, replaced: int, killed: int) -> Profile:
 
 
 def _area(path: Path, offset: int, kind: Any, count: int) -> Any:
-    """Read, not mapped: a hole of the file has no room on a full disk."""
+    """The area is read, not mapped, because a hole of the file has no room on a full disk."""
     return np.fromfile(path, kind, count, offset=offset)
 
 
 def _shares(header: Any, threads: Any, end: int) -> dict[str, float]:
-    """What threads booked, and what a program that was killed left to be booked."""
+    """What threads booked, and for a killed program also what was still to be booked."""
     sums = threads["share"].sum(axis=0)
     found = {name: seconds(value) for name, value in zip(SHARES, sums, strict=True)}
     word = int(header["census"][0]) | int(header["census"][1]) << 64
@@ -250,7 +250,7 @@ def _thread(one: Any, begun: int, end: int, costs: tuple[float, int, float]) -> 
     cycle, added, fault = costs
     touched = max(0, int(one["faults"] - one["faults_timed"]))
     spent = _by_state(one["spent"])
-    if not one["ended"] and one["state"] != 0:  # it waits to this day
+    if not one["ended"] and one["state"] != 0:  # it was still waiting at the end
         state = STATES[int(one["state"])]
         spent = {**spent, state: spent.get(state, 0.0) + seconds(max(0, end - int(one["since"])))}
     return ThreadTimes(

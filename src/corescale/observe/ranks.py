@@ -44,17 +44,17 @@ test -f "$report" && test "$(head -c {length} "$report")" = {ok}
 """
 _OK = '{"status":"ok"'
 _KILLED = "killed"
-"""what replaces the report of a spawner that was killed while its rank was to go on"""
+"""replaces the report of a spawner that was killed although its rank was not to end"""
 _STARTER_KILLED = "what started the ranks was killed: by the program, or memory ran out (dmesg)\n"
 PATIENCE = 3.0
-"""seconds for the word of a rank whose launch has ended"""
+"""seconds to wait for the report of a rank whose launch has ended"""
 
 
 def leaf(request: SpawnRequest, scratch: Scratch, cpus: Sequence[tuple[int, ...]], *, afar: bool = False) -> Path:
-    """A script that executes the request as one of the ranks, of which each has its own CPUs (none: as inherited).
+    """A script that executes the request as one of the ranks. Each rank has its own CPUs (none: as inherited).
 
-    Its standard output and input are the script's where the request wants them; its errors are kept for the report.
-    `afar`: the ranks are no descendants of the lab, so that each accounts for itself and has the time limit.
+    Its standard output and input are the script's if the request wants them; its errors are kept for the report.
+    `afar`: the ranks are not descendants of the lab, so each accounts for itself and has the time limit.
     """
     folder, scratch.ranks = scratch.of("ranks"), len(cpus)
     for name in scratch.by_rank:
@@ -91,7 +91,8 @@ def leaf(request: SpawnRequest, scratch: Scratch, cpus: Sequence[tuple[int, ...]
 def afar(
     request: SpawnRequest, argv: tuple[str, ...], variables: Mapping[str, str], *, allowance: float, grace: float
 ) -> SpawnRequest:
-    """The request of what starts the leaves on other machines: they bind, prove and account; nothing here does.
+    """The request for the program that starts the leaves on other machines. The leaves bind, prove and account; nothing
+    here does.
 
     `allowance`: seconds beyond the ranks' time limit in which it starts and ends them.
     """
@@ -110,10 +111,11 @@ def afar(
 def ended(
     report: SpawnReport, scratch: Scratch, chatter: re.Pattern[str] | None = None
 ) -> tuple[SpawnReport, dict[int, SpawnReport]]:
-    """How a launch ended of which `report` says what started the ranks, and what each gave that came to its end.
+    """How a launch ended, and what each rank gave that came to its end. `report` is that of the program that started
+    the ranks.
 
-    It ended as the first rank that failed by itself did, unless it was stopped before; its last words are without
-    lines of `chatter`.
+    It ended as the first rank that failed by itself, unless it was stopped before. Its last words omit lines of
+    `chatter`.
     """
     ranks, undetected = _reports(scratch)
     all_told = (
@@ -157,7 +159,7 @@ def ended(
 def folded(report: SpawnReport, ranks: Mapping[int, SpawnReport], asked: int) -> SpawnReport:
     """The report of a launch whose ranks ran elsewhere, with their accounts: `report` is of what started them here.
 
-    `asked`: how many there were; sums over fewer are lower bounds.
+    `asked`: how many ranks there were; sums over fewer are lower bounds.
 
     Its wall is that of the slowest rank, which waits in no queue.
     """
@@ -186,7 +188,7 @@ def folded(report: SpawnReport, ranks: Mapping[int, SpawnReport], asked: int) ->
 SUMS = ("user", "system", "throttled", "involuntary", "tree_memory")
 CPU_KINDS: Sequence[CpuKind] = ("group", "reaped", "sampled")
 TREE_KINDS: Sequence[TreeMemoryKind] = ("group", "sum", "none")
-"""kinds of accounts, the surest first"""
+"""kinds of accounts, the most reliable first"""
 
 
 def _reported(scratch: Scratch, rank: int) -> float:
@@ -207,11 +209,11 @@ def _last_words(ranks: Mapping[int, SpawnReport], chatter: re.Pattern[str] | Non
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """What ranks on other machines left of themselves, after a launch that did not succeed."""
+    """What ranks on other machines reported after a launch that did not succeed."""
 
     all_began: bool
     silent: tuple[str, ...]
-    """nodes with ranks that began and left no word, although it was waited for"""
+    """nodes with ranks that began and never reported, although there was time to"""
 
 
 def left(scratch: Scratch) -> Left:
@@ -240,7 +242,7 @@ def _reports(scratch: Scratch) -> tuple[dict[int, SpawnReport], list[int]]:
 
 
 def processes(ranks: Mapping[int, SpawnReport], found: Found, preloaded: tuple[str, ...] | None) -> tuple[Process, ...]:
-    """The processes of every rank. `preloaded` is the value if no source says which libraries are inside."""
+    """The processes of every rank. `preloaded` is used if no source says which libraries are inside."""
     return tuple(
         Process(
             executable=process.executable,
@@ -262,5 +264,5 @@ def _bound(cpus: tuple[int, ...]) -> str:
 
 
 def _by_rank(word: str, variables: Sequence[str]) -> str:
-    """A word of the script, in which these variables name the rank's own folder."""
+    """A word of the script; in it, these variables name the rank's own folder."""
     return shlex.quote(word) + ("/$rank" if word.partition("=")[0] in variables else "")

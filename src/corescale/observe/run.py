@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 (more than 300 lines: one loop, with all that ends it)
-"""The loop: which block next? launch it; keep its records; until the policy has enough."""
+"""The loop: ask the policy for the next block, launch it, keep its records, until the policy has enough."""
 
 import contextlib
 import itertools
@@ -41,14 +41,15 @@ class Budget(Protocol):
         """Seconds that are left."""
 
     def begin(self, elapsed: Callable[[], float], untimed: Callable[[Sequence[Configuration]], int]) -> None:
-        """Starts a clock that counts too: seconds of this try, and the proofs that launches of some would need."""
+        """Adds a clock: seconds of this part of the run, and how many proofs launches of some configurations would
+        need."""
 
     def takes(self, configurations: Sequence[Configuration]) -> float:
         """Seconds that launches of these take, with their proofs."""
 
 
 class Policy(Protocol):
-    """What decides about the next block (conclude/policy.py)."""
+    """Decides about the next block (conclude/policy.py)."""
 
     @property
     def budget(self) -> Budget:
@@ -107,7 +108,7 @@ def run(
 
 
 def _programs(launcher: Launcher) -> object:
-    """The programs as they are now; None if one is there no more."""
+    """The programs as they are now; None if one of them is gone."""
     try:
         return launcher.subject().get("programs")
     except (ProgramError, OSError):
@@ -177,8 +178,8 @@ class _Loop:
     def warm_ups(self) -> Iterator[Block]:
         """Warm-up is repeated when a run is resumed: caches are cold then. Half of a budget is left for measuring.
 
-        The first launch of all is the baseline where it must work for any other to count, where it shows how long is
-        far too long, or where its env reads tell whether p reaches the program.
+        The first launch of all is the baseline, if no other counts unless it works, if it shows how long is far too
+        long, or if its env reads tell whether p reaches the program.
         """
         everyone, wanted = configurations(self.experiment), self.experiment.warmup
         began, before = time.monotonic(), len(self.store.records)
@@ -192,7 +193,7 @@ class _Loop:
         most = math.inf if bounded is None else (bounded - self.earlier) / 2
         for made in range(wanted):
             walls = sum(record.wall for record in self.store.records[before:])
-            took = max(walls, time.monotonic() - began)  # the walls of a virtual clock, hooks and proofs by ours
+            took = max(walls, time.monotonic() - began)  # walls by a virtual clock, hooks and proofs by ours
             if self.store.records and took + self.budget.takes(everyone) > most:
                 self.watcher.note(f"{made} of {wanted} warm-ups were made: half of --budget is for measuring")
                 return
@@ -265,7 +266,7 @@ class _Loop:
             raise self._lost(record)(f"{self.called(record)} {ending(record)}", remedy=remedy)
 
     def called(self, record: Record) -> str:
-        """The baseline; of verbs that have none the command, or the level."""
+        """The name of the baseline; for a verb without one, the command or the level."""
         if not (self.experiment.scans or self.experiment.compares):
             levels = untyped(self.experiment)
             return Configuration(levels).label if levels else "your current launch"
@@ -287,12 +288,12 @@ class _Loop:
             raise UsageError("no launch gave it", where=name, remedy=remedy)
 
     def _lost(self, record: Record) -> type[CorescaleError]:
-        """A launch that a typed budget killed says nothing of the program."""
+        """The error if nothing came of it: a launch that a typed budget killed says nothing about the program."""
         stop, killed = self.experiment.stop, record.status == "timeout"
         return InconclusiveError if killed and stop.binding and stop.budget == self.experiment.timeout else ProgramError
 
     def _launched(self, record: Record) -> str:
-        """The command behind what is said of it, without the variables that are set for it or for each of its ranks."""
+        """The command as messages show it, without the variables that are set for it or for each of its ranks."""
         line = self.launcher.line(record.configuration)
         return f" (the command: {SET.sub('', line)})"
 

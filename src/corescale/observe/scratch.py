@@ -30,7 +30,7 @@ MOST = 256 << 20
 def content(path: Path) -> bytes:
     """What a file holds that the program may have put there.
 
-    Raises OSError where that could last for ever or fill the memory: of a pipe, a device, or more than MOST bytes.
+    Raises OSError if reading could last for ever or fill the memory: for a pipe, a device, or more than MOST bytes.
     """
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
         seen = os.fstat(file.fileno())
@@ -56,12 +56,12 @@ class Scratch:
         """`place`: the folder that it is made in, by default the system's for temporary files."""
         self.launch = launch or Launch(())
         self.proved = proved
-        """executable and name of the programs proved to hold its libraries; none if that is still to be proved"""
+        """executable and name of the programs in which its libraries were proved; empty before that"""
         self._place = place
         self.metrics = metrics or {}
         """the sources of the metrics that are declared, by the metrics' names"""
         self.counters: dict[str, int] = {}
-        """descriptors of what counts in this launch, by the events; closed at the end"""
+        """descriptors of the counters of this launch, by event; closed at the end"""
         self.by_rank: tuple[str, ...] = ()
         """variables that name a folder; each rank gets its own folder in it, named by the rank's number"""
         self.ranks = 0
@@ -96,7 +96,7 @@ class Scratch:
             return file.read().decode(errors="replace")
 
     def beside(self, place: Path) -> Path:
-        """A folder like this one in another file system, as far as that can be written; gone with this one."""
+        """A folder like this one in another file system, if that can be written; removed together with this one."""
         return self._made(place) if os.access(place, os.W_OK) else self.folder
 
     def __enter__(self) -> Self:

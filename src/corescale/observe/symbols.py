@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Addresses of a program that ran as functions, files and lines: by the symbols and the DWARF of its files."""
+"""Turns addresses of a program that ran into functions, files and lines, by the symbols and the DWARF of its files."""
 
 import bisect
 import contextlib
@@ -48,8 +48,8 @@ class _Mapping:
 
 
 class Symbols:
-    """Names the addresses of one process by its executable mappings: lines of /proc/self/maps, each behind the number
-    of times that an object had come to where another was. An address has that number in its upper 16 bits.
+    """Names the addresses of one process by its executable mappings. These are lines of /proc/self/maps, each after a
+    number: how often an object had replaced another at its place. An address has that number in its upper 16 bits.
     """
 
     def __init__(self, maps: str) -> None:
@@ -149,7 +149,7 @@ class _Object:
 
 
 def _begins(file: ELFFile) -> list[int]:
-    """The addresses of its functions, by the table with which they are unwound: a stripped file has it, too."""
+    """The addresses of its functions, from the table for unwinding, which a stripped file has, too."""
     section = file.get_section_by_name(".eh_frame_hdr")
     if section is None or section.data()[:4] != _OFFSETS_FROM_HERE:
         return []
@@ -206,7 +206,7 @@ def _unescaped(found: re.Match[str]) -> str:
 
 
 def _words(path: str) -> Iterator[str]:
-    """The identifiers of a mangled path of Rust, without what tells crates of one name apart and references back."""
+    """The identifiers of a mangled path of Rust, without hashes of crates and without back references."""
     at = 0
     while at < len(path):
         if mark := re.compile(r"[sB][0-9a-zA-Z]*_").match(path, at):

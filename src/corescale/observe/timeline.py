@@ -17,7 +17,7 @@ _MOST_EVENTS = 65536
 def events(path: Path, header: Any, threads: Any, stacks: Any, end: int) -> Iterator[Event]:
     """What the timeline beside a profile has, and the waits in which threads were at the end.
 
-    `threads` and `stacks` are areas of the profile; `end`: of the program, by its clock.
+    `threads` and `stacks` are areas of the profile. `end`: the end of the program, by its clock.
     """
     places = {int(one["key"]): frames(one) for one in stacks}
     begun = int(header["started"])

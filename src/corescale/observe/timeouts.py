@@ -47,5 +47,6 @@ class Timeouts:
 
     @property
     def of_a_launch(self) -> float:
-        """What is left; the first launch of all has a whole budget, because it shows what a launch takes."""
+        """Seconds left for a launch. The first launch of all has a whole budget, because it shows how long a launch
+        takes."""
         return max(self.left, self.whole) if self._fresh else self.left

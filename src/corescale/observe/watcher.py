@@ -10,7 +10,7 @@ from corescale.records import Record
 
 
 class Watcher:
-    """Told by the loop what happens; a context, so that a terminal is left as it was. This one says nothing."""
+    """The loop tells it what happens. It is a context, so that a terminal is left as it was. This one says nothing."""
 
     def __enter__(self) -> Self:
         return self

@@ -24,8 +24,8 @@ Value = Interval | float | str | None
 """None: does not apply to this row, and is left empty."""
 
 MAIN, DERIVED, FULL, WIDE, DOCUMENT = range(1, 6)
-"""Importance: what the question is about; what follows from it; shown if a terminal has room; if it has plenty; in
-documents only."""
+"""Importance: the answer to the question; what follows from it; shown if a terminal has room; shown if it has plenty;
+in documents only."""
 
 INTERVAL: Mapping[str, object] = {"$ref": "#/$defs/Interval"}
 NUMBER: Mapping[str, object] = {"type": ["number", "null"]}
@@ -59,9 +59,9 @@ class Column:
     importance: int
     description: str
     heading: str = ""
-    """head in documents; the name where there is none"""
+    """head in documents; empty: the name"""
     short: str = ""
-    """head on a terminal; that of documents where there is none"""
+    """head on a terminal; empty: the head of documents"""
     of: Callable[[Any, Result], Value] | None = None
     """function from the conclusion's row of a configuration to the value; None: the row's attribute of that name"""
 
@@ -218,7 +218,7 @@ def _metric(name: str) -> Column:
 
 
 def _reference(found: Sequence[Comparison]) -> Sequence[Comparison]:
-    """The reference beside itself: the first row of a comparison's table."""
+    """The reference compared with itself: the first row of a comparison's table."""
     return [
         replace(first, other=first.reference, time=first.reference_time, ratio=ITSELF, mean_ratio=ITSELF)
         for first in found[:1]

@@ -24,7 +24,7 @@ Line = tuple[str, Text]
 
 
 def render(diagnosis: Diagnosis) -> RenderableType:
-    """It as a table; what is missing says how to get it, what is doubtful what to do."""
+    """The diagnosis as a table. For what is missing it says how to get it, for what is doubtful what to do."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(no_wrap=True, style="bold")
     grid.add_column(overflow="fold")
@@ -38,7 +38,7 @@ def render(diagnosis: Diagnosis) -> RenderableType:
 
 
 def to_json(diagnosis: Diagnosis) -> str:
-    """Everything of it, paths as text, with what follows from it: threads, fingerprint, verdict."""
+    """The whole diagnosis, paths as text, and what follows from it: threads, fingerprint, verdict."""
     machine, seen = diagnosis.machine, diagnosis.quietness
     values = {"format": FORMAT, **dataclasses.asdict(diagnosis)}
     values["machine"] |= {
@@ -161,12 +161,13 @@ def named(part: Part) -> str:
 
 
 def _chain(part: Part) -> list[Part]:
-    """The part, and what alone is within it, down to where it divides."""
+    """The part, and the only part within it, and so on, down to where it divides."""
     return [part, *_chain(part.parts[0])] if len(part.parts) == 1 else [part]
 
 
 def _alike(part: Part) -> object:
-    """Equal for parts that differ in the numbers of their CPUs alone. The memory of nodes may differ a little."""
+    """A key that is equal for parts that differ only in the numbers of their CPUs. The memory of nodes may differ a
+    little."""
     size = 0 if part.kind == "NUMA node" else part.bytes
     return part.kind, len(part.cpus), size, tuple(map(_alike, part.parts))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ledger of thread-seconds: as JSON values, which are what is kept, and as a person reads them."""
+"""The ledger of thread-seconds: as JSON values, which are kept, and as text for a person."""
 
 import re
 import shlex
@@ -179,7 +179,7 @@ def tables(shown: Shown) -> Iterator[dict[str, Any]]:
         (place or "unknown", str(count), f"{seconds:.3f}") for place, (count, seconds) in by_place(shown).items()
     ))  # fmt: skip
     clocks = sum(row["seconds"] for name, row in rows if LedgerRow(name).used)
-    whole = max(clocks, sum(one["seconds"] for one in shown["hotspots"]))  # of few samples, which may come to more
+    whole = max(clocks, sum(one["seconds"] for one in shown["hotspots"]))  # hotspots of few samples may add up to more
     yield table("hotspots", "Hotspots", ("place", "CPU seconds", "share", "of it allocating"), (
         (one["place"], f"{one['seconds']:.3f}", f"{one['seconds'] / whole if whole else 0:.1%}",
          f"{one['allocating']:.3f}") for one in shown["hotspots"]
@@ -218,7 +218,7 @@ def _cpus(shown: Shown) -> Iterator[str]:
 
 
 def _timelines(shown: Shown) -> Iterator[str]:
-    """What most of each part of the time was, for each thread."""
+    """For each thread, what it did for most of each part of the time."""
     if not shown["timelines"]:
         return
     used = {letter for line in shown["timelines"] for letter in line["rows"]} - {" "}

@@ -79,7 +79,7 @@ def make_folder(folder: Path) -> None:
 
 
 UNTOLD = "backslashreplace"
-"""error handler for the bytes of arguments that are no UTF-8: `\\udce9`, which JSON reads back as it was"""
+"""error handler for the bytes of arguments that are not UTF-8: `\\udce9`, which JSON reads back unchanged"""
 
 
 LINKS = 40
@@ -99,7 +99,7 @@ def _descriptor(target: Path) -> int | None:
 
 
 def _replace(target: Path, content: bytes) -> None:
-    if (number := _descriptor(target)) is not None:  # whoever opened it writes on: it is never replaced
+    if (number := _descriptor(target)) is not None:  # its opener goes on writing: it is never replaced
         with os.fdopen(os.dup(number), "wb") as stream:
             stream.write(content)
         return

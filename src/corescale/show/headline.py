@@ -31,7 +31,7 @@ def headline(result: Result, between: str = "; ") -> str:
 
 
 def conclusion_headline(conclusion: Conclusion, confidence: float, between: str = "; ", response: str = "wall") -> str:
-    """What a conclusion says: one sentence, or one for each comparison; of a metric also which direction is better."""
+    """What a conclusion says: one sentence, or one for each comparison; for a metric also which direction is better."""
     if isinstance(conclusion, Study):
         return findings(conclusion.answers) or scan(conclusion.found, confidence)
     said = (
@@ -108,7 +108,7 @@ def _scaled(found: Scan, confidence: float) -> str:
 
 
 def _speedup(found: Scan, best: Row, confidence: float) -> str:
-    """What the best level gains; that none gains is said only if an interval of each shows it."""
+    """What the best level gains. That no level gains is said only if the interval of each shows it."""
     reference = "the serial program" if found.serial else counted(best.reference)
     if found.never_faster and sum(row.configuration != row.reference for row in found.rows) > 1:
         return f"nothing is faster than {reference} at {text.percent(confidence)}"
@@ -269,7 +269,7 @@ def _allowed(found: Recommendation) -> Sequence[Candidate]:
 
 
 def _raced(found: Recommendation) -> str:
-    """What a claim is about where a rehearsal, a failure or a constraint left some configurations out."""
+    """What a claim is about, if a rehearsal, a failure or a constraint left some configurations out."""
     rehearsal = found.rehearsal
     if rehearsal is not None and len(rehearsal.kept) < rehearsal.of:
         return f" of the {len(rehearsal.kept)} raced"
@@ -283,7 +283,7 @@ def _tied(configuration: Configuration, most: float | None) -> str:
 
 
 def beside(found: Recommendation, response: str) -> list[str]:
-    """What else there is beside the answer, a line each."""
+    """What else there is besides the answer, a line each."""
     lines = [found.rehearsal.says] if found.rehearsal is not None else []
     if found.same:
         lines.append(f"not tried: {text.count(found.same, 'combination')} with other threads, which nothing reads")
@@ -362,7 +362,7 @@ def _comparison(found: Comparison, confidence: float, response: str) -> str:
 
 
 def _mean(found: Comparison) -> str:
-    """`; on average it is 1.06x slower: of new 3 of 40 take 1.5 times its median`, if that is another number."""
+    """`; on average it is 1.06x slower: of new 3 of 40 take 1.5 times its median`, if that number differs."""
     if found.slow is None or found.ratio.low is None or found.ratio.covers(found.mean_ratio.estimate):
         return ""
     return "; " + _averaged("on average", 1 / found.mean_ratio.estimate, [
@@ -388,7 +388,7 @@ def gate(found: Comparison, one: Gated) -> str:
 
 
 def stop(result: Result) -> str:
-    """How much was measured and why no more; "width not reached" is said with the tolerance that was."""
+    """How much was measured, and why no more. "width not reached" comes with the width that was reached."""
     launches = len(result.timed) or len(result.records)
     amount = f"{text.count(result.blocks, 'block')}, {text.count(launches, 'launch', 'launches')}"
     if result.confirmations:

@@ -13,7 +13,7 @@ def current(untyped: tuple[tuple[str, Level], ...]) -> str:
 
 
 def label(configuration: Configuration) -> str:
-    """As tables and charts name it; what is as inherited goes unsaid."""
+    """As tables and charts name it; inherited levels are left out."""
     if COMMAND in dict(configuration.levels):
         return text.clean(configuration.label)
     said = [pair for pair in configuration.levels if pair[1] != INHERITED] or configuration.levels
@@ -32,7 +32,7 @@ def raw(configuration: Configuration) -> str:
 
 
 def counted(configuration: Configuration) -> str:
-    """`4 threads`, `1 rank`; the levels themselves where p alone does not distinguish them ."""
+    """`4 threads`, `1 rank`; the levels themselves if p alone does not distinguish them."""
     makers = _makers(configuration)
     if _mixed(makers):
         return text.clean(" ".join(f"{name}={level}" for name, level in makers.items()))

@@ -166,7 +166,7 @@ class State:
     def __init__(self, experiment: Experiment) -> None:
         self.experiment = experiment
         self.racing = experiment.stop.rule == "race"
-        self.start = 0.0  # since the first launch here: the proofs before it do not predict later ones
+        self.start = 0.0  # from the first launch here on: the proofs before it do not predict later ones
         self.launches = self.failures = self.capped = self.blocks = 0
         self.launches_here = self.of_this_block = 0
         self.confirmed = 0
@@ -217,7 +217,8 @@ class State:
 
     @property
     def left(self) -> str:
-        """The longest time left, by the launches made; the budget or the last block ends it, a race maybe before."""
+        """The longest time left, estimated from the launches made, up to the budget or the last block. A race may end
+        before."""
         stop = self.experiment.stop
         by_budget = float("inf") if stop.budget is None else max(0.0, stop.budget - self.spent)
         if self.racing and stop.launches is not None and not self.confirmed:

@@ -92,7 +92,7 @@ def _margin(finding: Finding) -> str:
 
 
 def _level(found: Interval) -> str:
-    """`230 [210, 260]`; `400 [400, unknown]` where no level that was measured shows the end."""
+    """`230 [210, 260]`; `400 [400, unknown]` if no measured level shows the end."""
     if found.low is None or found.high is None:
         return f"{found.estimate:.4g}"
     low = f"{found.low:.4g}" if found.low > 0 else "unknown"
@@ -203,7 +203,7 @@ def flat(line: Line, response: str = "wall") -> str:
 
 
 def differences(found: Sequence[Difference], where: str, experiment: Experiment) -> Iterator[str]:
-    """A line for each configuration of a replay: its time and its gain here beside those there."""
+    """A line for each configuration of a replay: its time and its gain here, next to those there."""
     of = text.quantity(experiment.response)
     for one in found:
         here, there = (of(value)[0] for value in (one.here, one.there))
@@ -217,7 +217,7 @@ def differences(found: Sequence[Difference], where: str, experiment: Experiment)
 
 
 def alone(conclusion: Conclusion) -> Timing | None:
-    """The time of a command that has nothing beside it; None if there is something to compare."""
+    """The time of a single command; None if there is something to compare it with."""
     if isinstance(conclusion, Scan) and len(conclusion.rows) == 1 and conclusion.weak is None:
         return conclusion.rows[0].timing
     return conclusion[0].alone if isinstance(conclusion, tuple) and len(conclusion) == 1 else None
@@ -234,7 +234,7 @@ def timed(label: str, found: Timing, response: str, failures: int) -> str:
 
 
 def forecast(one: Prediction | Scored, response: str = "wall") -> str:
-    """A forecast with its model and its reach; one that was scored with what was measured."""
+    """A forecast with its model and its reach; if it was scored, also what was measured."""
     write = text.quantity(response)
     label = f"{text.clean(one.label)}: " if one.label else ""
     if isinstance(one, Scored):
@@ -256,7 +256,7 @@ def reach(one: Prediction) -> str:
 
 
 def coverage(scored: Sequence[Scored]) -> str:
-    """How many forecasts came out, those at more threads than cores left out."""
+    """How many forecasts held, without those at more threads than cores."""
     scored = [one for one in scored if one.counts]
     told = [one.covered is True for one in scored]
     if not told:

@@ -63,7 +63,7 @@ def percent(share: float) -> str:
 
 
 def sure(confidence: float) -> str:
-    """` at 99%` behind an interval in brackets; nothing for 95%, which brackets have unless they say otherwise."""
+    """` at 99%` after an interval in brackets; empty for 95%, which is the default."""
     return "" if confidence == USUAL else f" at {percent(confidence)}"
 
 
@@ -143,7 +143,7 @@ def join(shown: Shown) -> str:
 
 
 def no_interval(confidence: float) -> str:
-    """What to say where an interval is missing, be it for few blocks or for launches that failed."""
+    """What to say if an interval is missing, whether there are few blocks or launches failed."""
     return f"no {percent(confidence)} interval"
 
 

@@ -52,7 +52,7 @@ LAYOUTS = {"threads": Layout(2, 1, 1), "ranks": Layout(1, 2, 1), "nodes": Layout
 
 
 def startable() -> dict[str, tuple[str, ...]]:
-    """What each launcher says that it can start, those left out that are only used where they are asked for."""
+    """What each launcher can start, without launchers that are used only on request."""
     return {
         name: tuple(what for what, layout in LAYOUTS.items() if kind.cannot(layout) is None)
         for name, kind in launchers.LAUNCHERS.items()

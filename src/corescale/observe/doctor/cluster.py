@@ -30,7 +30,7 @@ class Partition:
     constraints: tuple[str, ...]
     """features that -C takes"""
     accounts: tuple[str, ...]
-    """accounts that it is closed to all but; empty for any"""
+    """accounts that may use it; empty if all may"""
 
 
 @dataclass(frozen=True, slots=True)

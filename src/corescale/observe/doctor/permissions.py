@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this account may do that measuring leans on: tried where trying is harmless, else read from the kernel."""
+"""Which permissions that measuring needs this account has. They are tried if that is harmless, else read from the
+kernel."""
 
 import os
 import subprocess
@@ -63,7 +64,7 @@ def _memory_group(root: Path) -> Permission:
 
 
 def _counters(root: Path) -> Permission:
-    """Level 2 allows a program's own counters, which is all that is asked for; 3 and more allows none."""
+    """Level 2 allows a program's own counters, which are enough; 3 and above allow none."""
     level = read(root / "proc/sys/kernel/perf_event_paranoid")
     allowed = os.geteuid() == 0 or (level.lstrip("-").isdecimal() and int(level) <= 2)
     detail = f"perf_event_paranoid {level}" if level else "the kernel has no perf events"

@@ -31,7 +31,7 @@ SECONDS_ALONE, SECONDS_TOGETHER = 1.2, 0.6
 """over all cores that are tried alone, and of two at once"""
 MOST_CORES = 4
 SHORT, LONG = 0.02, 0.1
-"""seconds of work in a window: a short launch, and what a launch of 1 s has ten of"""
+"""seconds of work in a window: a short launch, and a tenth of a launch of 1 s"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +187,8 @@ class _Run:
     def variation(self, window: float) -> float:
         """Coefficient of variation of that much work, whatever number of pieces it is here.
 
-        Where there is one such window only, from that of the half, as if halves were independent; 0 for one piece.
+        If there is only one such window, it follows from windows of half the length, as if these were independent. 0
+        for one piece.
         """
         pieces = self.pieces
         many = max(1, round(window / statistics.median(pieces)))
@@ -208,7 +209,7 @@ def launch_noise(runs: Iterable[_Run]) -> float:
 
 
 def slowdown(alone: dict[int, _Run], together: dict[int, _Run]) -> float:
-    """Mean over the CPUs of the mean time of a piece while all were busy over that when it was alone."""
+    """The mean time of a piece while all CPUs were busy, over its mean time alone; the mean over the CPUs."""
     first, last = max(run.ends[0] for run in together.values()), min(run.ends[-1] for run in together.values())
     ratios = []
     for cpu, run in together.items():

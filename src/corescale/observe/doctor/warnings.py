@@ -48,7 +48,7 @@ def collect(
 ROOM = 4 << 20
 """bytes that what a launch reports may take"""
 SPARE = 128
-"""processes beside a program's threads: a shell, corescale and its spawner, and what runs already"""
+"""processes besides a program's threads: a shell, corescale and its spawner, and what runs already"""
 
 
 def _of_limits(machine: Machine) -> Iterator[DoctorWarning]:
@@ -97,7 +97,8 @@ def _of_machine(machine: Machine) -> Iterator[DoctorWarning]:
 
 
 def _of_calibration(machine: Machine) -> Iterator[DoctorWarning]:
-    """What loops and models believe of this machine, where it was measured beside other programs, or cannot be read."""
+    """A calibration, which loops and models rely on, that was measured next to other programs, or that cannot be
+    read."""
     try:
         found, _ = calibration.of_machine(machine.fingerprint())
     except UsageError as error:

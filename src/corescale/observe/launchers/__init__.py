@@ -35,11 +35,11 @@ NOTHING: Mapping[str, str] = MappingProxyType({})
 """no options"""
 
 RANKS = Layout(1, 2, 1)
-"""What a launcher must be able to start where ranks are a factor: one rank too is then started as several are."""
+"""What a launcher must be able to start if ranks are a factor: one rank is then started in the same way as several."""
 
 
 def create(name: str, experiment: Experiment, machine: Machine, options: Mapping[str, str] = NOTHING) -> Launcher:
-    """The launcher of that name, or the first that can start every layout where it is empty; raises UsageError.
+    """The launcher of that name, or if it is empty the first that can start every layout; raises UsageError.
 
     `options`: values of the options that launchers take, by their names.
     """
@@ -59,7 +59,7 @@ def must_take(kind: type[Launcher], options: Mapping[str, str], where: str = "--
 
 
 def machine(name: str, options: Mapping[str, str] = NOTHING) -> Machine:
-    """What the launcher of that name launches on; this machine where it is empty. Raises UsageError."""
+    """The machine on which the launcher of that name launches; this machine if it is empty. Raises UsageError."""
     _must_exist(name)
     kind = LAUNCHERS[name or "direct"]
     return kind.machine(options.get(kind.takes, ""))
@@ -71,8 +71,8 @@ def _must_exist(name: str) -> None:
 
 
 def able(name: str, experiment: Experiment) -> type[Launcher]:
-    """The kind that `create` makes one of; raises UnavailableError if only one that is not installed could start all
-    layouts, and UsageError if none could.
+    """The class of the launcher that `create` makes. Raises UnavailableError if only a launcher that is not installed
+    could start all layouts, and UsageError if none could.
     """
     layouts = dict.fromkeys(chosen.layout for chosen in configurations(experiment))
     if experiment.starts_ranks:

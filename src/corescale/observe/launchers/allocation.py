@@ -19,22 +19,23 @@ SEE = "see --allocation and sinfo"
 GRACE = 10.0
 """seconds for srun to end its ranks on all nodes, and for salloc to give an allocation back"""
 FOLLOWS = re.compile(r"Granted|Relinquish|Pending|Nodes|[Jj]ob (allocation )?\d")
-"""what salloc says that is no reason"""
+"""what salloc says that is not a reason"""
 PATIENCE = 2.0
 """seconds after which a note says that an allocation is waited for"""
 LONGEST_LOOK = 60.0
-"""seconds between two looks at why it waits: each is twice as late as the one before, so that no controller is busy"""
+"""longest time between two looks at why it waits, in seconds; the time doubles from look to look, so that no controller
+is kept busy"""
 REFUSED = re.compile(r"can't use|Invalid|NotAllowed|Partition(Config|Node|Time)|BadConstraints|NeverSatisfied")
 """why a job waits that will never start"""
 OURS = (
     *("-N", "--nodes", "-n", "--ntasks", "--ntasks-per-node", "-c", "--cpus-per-task"),
     *("-J", "--job-name", "--no-shell", "-H", "--hold", "-h", "--help", "--usage", "-V", "--version"),
 )
-"""options of salloc by which an allocation would not be ours to hold, or not be as the layout has it"""
+"""options of salloc with which we would not hold the allocation, or it would not match the layout"""
 POLL = 0.2
 """seconds between two looks at whether waiting was cancelled"""
 HOLD = 'echo "$SLURM_JOB_ID" $(scontrol show hostnames "$SLURM_JOB_NODELIST"); exec cat'
-"""what holds an allocation: it says its number and its nodes, and ends when its pipe does"""
+"""the script that holds an allocation: it prints the job's number and its nodes, and ends when its pipe does"""
 
 
 class Allocation:
@@ -75,7 +76,7 @@ class Allocation:
         self.job = job
 
     def _why(self) -> str:
-        """Why it waits. Raises UsageError for what never ends."""
+        """Why it waits. Raises UsageError if it would wait for ever."""
         try:
             why = asked("squeue", "-h", f"--name={self._name}", "--me", "-o", "%r", seconds=GRACE / 2).strip()
         except UnavailableError as error:
@@ -86,7 +87,7 @@ class Allocation:
 
     @property
     def is_gone(self) -> bool:
-        """Whether Slurm has taken the nodes back; not if it cannot be asked."""
+        """Whether Slurm has taken the nodes back; False if Slurm cannot be asked."""
         try:
             return asked("squeue", "-h", "-j", self.job, "-o", "%T").strip() != "RUNNING"
         except UnavailableError as error:  # of a job that is forgotten

@@ -22,7 +22,7 @@ class Launcher(ABC):
     only_if_asked: ClassVar[bool] = False
     """Whether it is used only where --on names it."""
     virtual: ClassVar[bool] = False
-    """Whether its clock is its own: no program is started, and nothing takes any time."""
+    """Whether it has a virtual clock: it starts no program, and nothing takes any real time."""
     takes: ClassVar[str] = ""
     """The option of a request that is this launcher's own, as `landscape`; empty for none."""
     waited = 0.0
@@ -63,12 +63,13 @@ class Launcher(ABC):
         """
 
     def side_by_side(self, jobs: int) -> None:
-        """Before `open`: it makes so many launches at once, on CPUs of their own. Raises UsageError if it cannot."""
+        """Called before `open`: the launcher makes this many launches at once, each on CPUs of its own. Raises
+        UsageError if it cannot."""
         what = f"the {self.name} launcher makes {jobs} launches one after the other"
         raise UsageError(what, where="--jobs", remedy="leave it out")
 
     def untimed(self, configurations: Sequence[Configuration]) -> int:
-        """How many launches, to prove what is preloaded, come before the timed ones of these."""
+        """How many launches come before the timed ones of these configurations, to prove what is preloaded."""
         del configurations
         return 0
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 (more than 300 lines: what all launchers that start processes share)
-"""Launches programs on this machine through the spawner: one at a time, or several on CPUs of their own."""
+"""Launches programs on this machine through the spawner: one at a time, or several, each on CPUs of its own."""
 
 import contextlib
 import math
@@ -40,7 +40,7 @@ LACKED = {
 """Steps of a start that fail whatever the program is, each with its remedy."""
 
 BROKEN = ("failed", "signal")
-"""How a program may end that does not bear a library preloaded into it, as one with a sanitizer."""
+"""How a program may end that does not tolerate a preloaded library, such as one with a sanitizer."""
 
 
 class Local(Launcher):
@@ -83,7 +83,7 @@ class Local(Launcher):
 
     @abstractmethod
     def ended(self, report: SpawnReport, scratch: Scratch) -> tuple[SpawnReport, Mapping[int, SpawnReport]]:
-        """How a launch ended, of which `report` says what was spawned, and what each rank gave."""
+        """How a launch ended, and what each rank gave. `report` is that of the process that was spawned."""
 
     def open(self, note: Callable[[str], None]) -> None:
         self._note = note
@@ -207,7 +207,8 @@ class Local(Launcher):
             self._note(note)
 
     def _launch_once(self, invocation: Invocation) -> Record:
-        """What only warms up also has its env reads recorded; where it fails then, it is launched again without."""
+        """In a launch that only warms up, env reads are recorded, too. If it fails then, it is launched again without
+        that."""
         also = sources.warming_up() if invocation.phase == "warmup" else ()
         record = self._watched(invocation, (*self._sources, *also))
         return self._watched(invocation, self._sources) if also and record.status in BROKEN else record

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launches ranks x threads on this machine by Open MPI's mpirun.
 
-mpirun starts a leaf (observe/ranks.py) for each rank. Each rank is bound to cores of its own: by mpirun's options where
-it can, and by the leaf in any case, since mpirun ignores taskset's mask.
+mpirun starts a leaf (observe/ranks.py) for each rank. Each rank is bound to cores of its own: by mpirun's options if it
+can, and by the leaf in any case, because mpirun ignores taskset's mask.
 """
 
 import functools
@@ -88,7 +88,7 @@ class Mpi(Local):
         return (program, *root, *many)
 
     def _own_binding(self, mask: Sequence[int] | None, layout: Layout) -> tuple[str, ...]:
-        """The options by which mpirun itself binds as `binding` says; UNBOUND where it cannot.
+        """The options with which mpirun itself binds as `binding` says; UNBOUND if it cannot.
 
         Without them each launch takes a quarter longer on a loaded machine, whatever the spawner binds then.
         """

@@ -17,7 +17,7 @@ from corescale.machine import Machine
 from corescale.records import Layout
 
 CORE_FLOPS = 1e9
-"""what SimGrid takes one second of a core here for; simulated_loop.cpp charges by it"""
+"""flops that SimGrid takes for one second of a core here; simulated_loop.cpp uses the same number"""
 
 GUIDE = "docs/cluster.md"
 
@@ -78,7 +78,7 @@ class Platform(Model):
         )
 
     def in_words(self) -> str:
-        """What every number of it rests on."""
+        """What every number of this platform rests on, in words."""
         said = f"{self.nodes} x {self.cores} cores, network {self.network.latency * 1e6:.3g} us and "
         return f"{said}{self.network.bandwidth / 1e9:.3g} GB/s, collectives as {self.collectives}"
 

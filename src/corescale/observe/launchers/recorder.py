@@ -82,8 +82,8 @@ class Recorder:
         return "ok" if self._references.get(rehearsed) in (None, output_hash) else "output-differs"
 
     def _metrics(self, report: SpawnReport, found: Found, scratch: Scratch) -> dict[str, float]:
-        """The program's own and the declared ones. One that it did not give is absent, and so is one that is a lower
-        bound only, which shows no limit to be kept.
+        """The program's own metrics and the declared ones. A metric that it did not give is absent. So is one that is
+        only a lower bound, because that shows no limit to be kept.
         """
         output, own = scratch.output, found.fields.get("metrics", {})
         lower = {name for name, bound in bounds(report).items() if bound == "lower"}

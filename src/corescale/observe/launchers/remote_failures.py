@@ -44,7 +44,7 @@ def ended(
 ) -> tuple[SpawnReport, Mapping[int, SpawnReport]]:
     """As `ranks.ended`, with the ranks' accounts; `report` is of what started them on other machines.
 
-    Raises UnavailableError or InconclusiveError if the launch failed, and its program did not fail it.
+    Raises UnavailableError or InconclusiveError if the launch failed, but not because of its program.
     """
     left = ranks.left(scratch) if report.status in ("failed", "timeout") else None
     outcome, found = ranks.ended(report, scratch, chatter)

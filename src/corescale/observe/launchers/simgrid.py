@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launches ranks that SimGrid simulates, on a platform that is not here (docs/cluster.md). Every record says so.
 
-The program is a build by smpicxx: of `prog` that is `prog.smpi` beside it, if there is one.
+The program must be built by smpicxx. For `prog`, that is `prog.smpi` next to it, if there is one.
 """
 
 import functools
@@ -33,16 +33,16 @@ ELF = b"\x7fELF"
 LIBRARY = b"libsimgrid"
 """what every program that smpicxx linked names"""
 THREADED = b"corescale_simulates_threads"
-"""what a program holds that charges its computing itself (workloads/driver/simulated_loop.cpp)"""
+"""text in every program that charges its computing itself (workloads/driver/simulated_loop.cpp)"""
 CLOCK = re.compile(r"Simulated time: (\S+) seconds")
 DEADLOCK = re.compile(r"Deadlock detected(?s:.*?)(\d+) actors? ")
-"""what SimGrid 3.32 says of ranks that wait for ever, before it ends as if all was well"""
+"""what SimGrid 3.32 prints about ranks that wait for ever, before it ends as if all was well"""
 CRITICAL = re.compile(r"\[root/CRITICAL\] (.+)")
 """why SimGrid itself gave up; a backtrace follows"""
 OF_PROGRAM = ("status", "exit_code", "signal", "step", "errno", "leftovers", "survivors", "started", "wall", "tail")
 """fields of a report that describe the program; the others describe the simulator"""
 FORK_JOIN = "CORESCALE_FORK_JOIN"
-"""variable that says what a loop on threads takes beside its work, in seconds; with _NAME for one threading system"""
+"""variable with the seconds that a loop on threads takes besides its work; with _NAME for one threading system"""
 
 
 class Simgrid(Local):
@@ -127,7 +127,7 @@ class Simgrid(Local):
         return replace(request, argv=argv, environment={**inside, **costs, "CORESCALE_RESULT": None})
 
     def ended(self, report: SpawnReport, scratch: Scratch) -> tuple[SpawnReport, Mapping[int, SpawnReport]]:
-        """Nothing that the simulator took is the program's; simulated cores count as busy."""
+        """What the simulator used is not the program's; simulated cores count as busy."""
         said, stuck = CLOCK.search(_written(scratch, "clock")), DEADLOCK.search(_written(scratch, "engine"))
         if stuck is not None and report.status == "ok":
             tail = f"deadlock: ranks that wait for ever: {stuck[1]}\n"
@@ -145,7 +145,7 @@ class Simgrid(Local):
         return 1
 
     def _launch_once(self, invocation: Invocation) -> Record:
-        """Without env reads: SimGrid tells ranks their number, and no variable does."""
+        """Records no env reads, because ranks get their number from SimGrid, and not from a variable."""
         return self._watched(invocation, self._sources)
 
     def _watched(self, invocation: Any, watching: Sequence[Any]) -> Record:

@@ -159,7 +159,7 @@ def _shape(layout: Layout, machine: Machine) -> tuple[str, ...]:
 
 @functools.cache
 def mpi() -> str:
-    """How ranks find each other: SLURM_MPI_TYPE, else PMIx where Slurm has it, else as Slurm is set."""
+    """How ranks find each other: by SLURM_MPI_TYPE, else by PMIx if Slurm has it, else by Slurm's default."""
     if said := os.environ.get("SLURM_MPI_TYPE"):
         return said
     kinds = re.findall(r"^\s*(\S+)\s*$", environment.said("srun", "--mpi=list"), re.MULTILINE)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launches ranks x threads on several hosts without a scheduler, by Open MPI's mpirun and ssh.
 
-The hosts stand in a file as Open MPI has it, a line `HOST slots=CORES` each. A rank's leaf accounts for itself:
-docs/cluster.md.
+The hosts are in a file in Open MPI's format, with a line `HOST slots=CORES` for each. A rank's leaf accounts for
+itself: docs/cluster.md.
 """
 
 import os
@@ -30,8 +30,8 @@ EXPORTED = ("PATH", "LD_LIBRARY_PATH")
 ARGUMENTS = "OMPI_MCA_plm_rsh_args"
 """variable with words for ssh, which a person may have set"""
 OPTIONS = "-o BatchMode=yes -o ConnectTimeout=20"
-"""words for ssh after a person's own, of which ssh takes the first: no password is asked for, and a host that is silent
-is named within seconds"""
+"""words for ssh, after a person's own, which take precedence: ssh asks for no password, and a silent host is named
+within seconds"""
 WHOLE_NAMES = ("OMPI_MCA_orte_keep_fqdn_hostnames", "PRTE_MCA_prte_keep_fqdn_hostnames")
 """variables with which Open MPI 4 and 5 leave a host its domain"""
 LINE = re.compile(

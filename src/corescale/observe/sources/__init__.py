@@ -28,7 +28,7 @@ def wanted(experiment: Experiment) -> tuple[Source, ...]:
 
 
 def warming_up() -> tuple[Source, ...]:
-    """The sources for launches to warm up alone, as far as they are built."""
+    """The sources that only warm-up launches have, as far as they are built."""
     with contextlib.suppress(UnavailableError):
         native.library(env_reads.LIBRARY)
         return (env_reads.SOURCE,)
@@ -46,7 +46,7 @@ def environment(sources: Iterable[Source], before: Mapping[str, str | None], scr
 
 
 def read(sources: Iterable[Source], scratch: Scratch, *, succeeded: bool) -> Found:
-    """What all of them found, as one; a source that objects to a launch that failed anyway gives nothing."""
+    """What all sources found, combined. If a source objects to a launch that failed anyway, it gives nothing."""
     fields: dict[str, Any] = {}
     processes: dict[int, Mapping[str, Any]] = {}
     measured: dict[str, float] = {}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counters of the kernel and of the processor, by perf_event_open: `--metric faults=counter:page-faults`.
 
-An event is opened for this thread and begins where a child of it executes a program, so that it counts the whole
-launch, with what starts the program.
+An event is opened for this thread, and counts from when a child of it executes a program. So it counts the whole
+launch, including what starts the program.
 """
 
 import ctypes
@@ -86,7 +86,7 @@ def _environment(scratch: Scratch) -> Mapping[str, str]:
 
 
 def _read(scratch: Scratch) -> Found:
-    """The counts; of events that shared the processor's counters, extrapolated over the time."""
+    """The counts. If events had to share the processor's counters, they are extrapolated over the time."""
     found = {}
     for event, descriptor in scratch.counters.items():
         count, enabled, running = struct.unpack("=QQQ", os.read(descriptor, 24))

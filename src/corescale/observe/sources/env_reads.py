@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Env reads: a library inside the program that says which of the known variables it asks for.
 
-It is there in launches to warm up alone: what it does for each getenv never shows in a time that counts.
+Only warm-up launches have it, so its work at each getenv is in no time that counts.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ def _environment(scratch: Scratch) -> Mapping[str, str]:
 
 
 def _read(scratch: Scratch) -> Found:
-    """The variables that were asked for, and those that programs read which cannot be detected."""
+    """The variables that were asked for, and those that undetectable programs of this kind read."""
     programs = [Path(process.executable) for process in scratch.processes if process.executable]
     lines = {line for path in scratch.of(NAME).rglob("asked.log") for line in _lines(path)}
     if not lines and not any(env_reads.undetectable(program) for program in programs):
@@ -38,7 +38,7 @@ def _read(scratch: Scratch) -> Found:
 
 
 def _lines(path: Path) -> list[str]:
-    """Of one file; none where the program put something else there."""
+    """The lines of one file; none if the program put something else there."""
     with contextlib.suppress(OSError):
         return content(path).decode(errors="replace").splitlines()
     return []

@@ -21,7 +21,7 @@ FORMAT = 1
 FOLDER = "CORESCALE_RESULT"
 """The variable that says where a program writes them."""
 SIMULATED = "simulated"
-"""A metric that a program gives, other than 0, whose times are those of a machine that is not here."""
+"""A metric that a program gives, with a value other than 0, if its times are those of a machine that is not here."""
 LAST_OUTPUT = 1 << 16
 """bytes of the end of stdout in which a program's own JSON line is looked for"""
 
@@ -37,7 +37,7 @@ class ProgramResult:
 
     @property
     def origin(self) -> Origin:
-        """Of its numbers, by the metric SIMULATED."""
+        """The origin of its numbers, by the metric SIMULATED."""
         return "simulated" if self.metrics.get(SIMULATED) else "measured"
 
 
@@ -64,8 +64,8 @@ class _File(BaseModel):
 def parse_results(directory: Path, stdout_tail: str | None) -> ProgramResult:
     """What a launch reported, as docs/region.md has it: by files of region.h, else by the last JSON object on stdout.
 
-    Where several processes have one rank, their threads are numbered on. Raises ProgramError for a torn or malformed
-    file.
+    If several processes have the same rank, their threads are numbered consecutively. Raises ProgramError for a torn or
+    malformed file.
     """
     files = [_read(path) for path in sorted(directory.glob("rank-*.json"))]
     if files:
@@ -128,7 +128,7 @@ LARGEST, SMALLEST = 1e150, 1e-150
 
 
 def _finite(pairs: Iterable[tuple[str, Any]]) -> Iterable[tuple[str, float]]:
-    """The pairs whose value is a number that one can calculate with; truth values are none."""
+    """The pairs whose value is a number that one can calculate with; truth values do not count as numbers."""
     for name, value in pairs:
         if isinstance(value, int | float) and not isinstance(value, bool):
             try:

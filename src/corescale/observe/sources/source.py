@@ -18,7 +18,7 @@ class Found:
     processes: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
     """One source's fields of Process, by process id."""
     unproved: bool = False
-    """Whether what the configuration asks for was not found where it had been proved: the launch may not count."""
+    """Whether a library of the configuration was not found where it had been proved; the launch may then not count."""
     measured: Mapping[str, float] = field(default_factory=dict)
     """Numbers for metrics, by what these are declared as: `counter:page-faults` of a source that gives `counter`."""
     warnings: tuple[str, ...] = ()
@@ -41,6 +41,7 @@ class Source:
     by_rank: tuple[str, ...] = ()
     """Variables of `environment` that name a folder: each of several ranks gets one in it, named by its number."""
     gives: str = ""
-    """The key of METRIC_SOURCES, declare/metric_sources.py, by which a metric can be declared as what it measures."""
+    """The key of METRIC_SOURCES (declare/metric_sources.py) with which a metric can be declared as measured by this
+    source."""
     reads_output: Callable[[Experiment], bool] = lambda _: False
     """Whether it needs the program's standard output, which is then kept."""

@@ -37,7 +37,7 @@ class Sighting:
 
 
 def sightings(scratch: Scratch) -> tuple[Sighting, ...]:
-    """Every sighting of a launch, each process's in the order of its programs; what is none is left out."""
+    """Every sighting of a launch, each process's in the order of its programs; other lines are left out."""
     return _sightings(scratch.of(NAME))
 
 
@@ -46,7 +46,7 @@ def _sightings(folder: Path) -> tuple[Sighting, ...]:
 
 
 def _of(path: Path) -> Iterable[Sighting]:
-    """Those of a file; none where the program put something else there."""
+    """The sightings of a file; none if the program put something else there."""
     data = b""
     with contextlib.suppress(OSError):
         data = content(path)
@@ -57,7 +57,8 @@ def _of(path: Path) -> Iterable[Sighting]:
 
 
 def _environment(scratch: Scratch) -> Mapping[str, str]:
-    """The file is there beforehand, as to make it takes the first program longer than all the rest."""
+    """The file is made beforehand, because making it would take the first program longer than all else that the witness
+    does."""
     (scratch.of(NAME) / "witness.log").touch()
     return {"LD_PRELOAD": str(native.library(LIBRARY)), FOLDER: str(scratch.of(NAME))}
 
@@ -65,8 +66,8 @@ def _environment(scratch: Scratch) -> Mapping[str, str]:
 def _read(scratch: Scratch) -> Found:
     """Which of the configuration's libraries serve malloc in the last program of each process that was detected.
 
-    They must be detected in every program in which they were proved, and where each rank has a folder of its own, in
-    every one. A wrapper that is detected does not count for its program.
+    They must be detected in every program in which they were proved and, if each rank has a folder of its own, in every
+    rank. A wrapper that is detected does not count for its program.
     """
     everywhere, wanted, detected = scratch.of(NAME), scratch.launch.preload, sightings(scratch)
     places = [folder for folder in everywhere.iterdir() if folder.is_dir()] or [everywhere]
@@ -102,8 +103,8 @@ def gave_way(
 
 
 def _warnings(launch: Launch, detected: Sequence[Sighting]) -> Iterator[str]:
-    """Where the level is the C library's allocator, and a library that LD_PRELOAD brings serves malloc nevertheless: it
-    is none of the known allocators, so it stayed.
+    """Warns if the level is the C library's allocator, but a library of LD_PRELOAD serves malloc. It is not one of the
+    known allocators, so it stayed.
     """
     if launch.preload or not launch.replaces_allocator:
         return

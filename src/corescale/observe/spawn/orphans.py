@@ -33,7 +33,7 @@ def now() -> int:
 
 
 def children() -> set[int]:
-    """Those of this process now, where the kernel lists them: a hook may have left them within this clock tick."""
+    """The children of this process now, if the kernel lists them: a hook may have left them within this clock tick."""
     found = (path.read_text().split() for path in Path("/proc/self/task").glob("*/children"))
     with suppress(OSError):
         return {int(pid) for pids in found for pid in pids}
@@ -41,7 +41,7 @@ def children() -> set[int]:
 
 
 def running(processes: Collection[int]) -> int:
-    """How many of these, which were adopted, run on."""
+    """How many of these adopted processes still run."""
     here = os.getpid()
     return sum(each.pid in processes and each.parent == here and each.state not in "ZX" for each in _processes())
 
@@ -55,7 +55,8 @@ def is_stopped(process: int) -> bool:
 
 def end(since: int, spared: Collection[int], *, of_this_session: bool = False) -> int:
     """Kills every adopted process that was born at or after `since` and is of another session than this one, with its
-    descendants; returns how many. `spared` are children that others look after. `of_this_session`: those too.
+    descendants; returns how many. `spared` are children that others look after. `of_this_session`: kills those of this
+    session, too.
     """
     killed: set[int] = set()
     deadline = time.monotonic() + _PATIENCE
@@ -82,7 +83,7 @@ class _Process:
 
 
 def _left(since: int, spared: Collection[int], of_this_session: bool) -> Iterator[_Process]:
-    """Adopted children; the next round finds theirs, which are adopted in turn."""
+    """Adopted children. The next round finds their children, which are adopted in turn."""
     here, session = os.getpid(), os.getsid(0)
     for process in _processes():
         ours = process.parent == here and process.pid not in spared

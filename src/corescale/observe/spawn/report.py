@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the spawner answers, one line of JSON for each launch; and which of its figures bound the true ones: rules, from
-which records and docs/results_format.md are made.
+"""What the spawner answers: one line of JSON for each launch. Also the rules that say which of its figures are bounds;
+records and docs/results_format.md are made from them.
 """
 
 import errno
@@ -66,8 +66,8 @@ class SpawnReport:
     exit_code: int | None = None
     signal: int | None = None
     step: str | None = None
-    """step of starting it that failed: stdin stdout stderr scratch find exec interpreter affinity trace process; of a
-    program that ran, the file for its words that is full: stdout stderr scratch"""
+    """the step of the start that failed: stdin stdout stderr scratch find exec interpreter affinity trace process. If
+    the program ran: the file for its output that is full: stdout stderr scratch"""
     errno: int | None = None
     leftovers: int = 0
     """processes beside the main one that were killed"""
@@ -120,7 +120,7 @@ class SpawnReport:
 
     @property
     def trouble(self) -> str:
-        """Why it could not be started or lost its words, in a few words; else empty."""
+        """Why it could not be started, or why its output was lost, in a few words; else empty."""
         if self.step is None or self.errno is None:
             return ""
         if self.step == "exec" and self.errno == errno.ENOEXEC:
@@ -159,7 +159,7 @@ def _adapter() -> TypeAdapter[SpawnReport]:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The first rule that holds for a figure counts; one that no rule names is a value."""
+    """The first rule that holds for a figure counts; a figure that no rule names is a value."""
 
     figures: tuple[str, ...]
     """names in the record"""
@@ -197,7 +197,7 @@ RULES = (
 
 
 def bounds(report: SpawnReport) -> dict[str, Bound]:
-    """The figures of this launch that are no values, by their names in the record."""
+    """The figures of this launch that are bounds or estimates, by their names in the record."""
     found: dict[str, Bound] = {}
     for rule in RULES:
         if rule.holds(report):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The spawner's process: what it is asked, started, read to its end, cancelled, and cleaned up after where it fell."""
+"""The spawner's process: its options, its start, its report, how it is cancelled, and what is cleaned up if it was
+killed."""
 
 import contextlib
 import errno
@@ -93,7 +94,7 @@ class Spawner:
             running.send_signal(signal.SIGTERM)
 
     def spawn(self, request: SpawnRequest) -> SpawnReport:
-        """Runs the program to its end; raises only where the spawner itself is missing or fails."""
+        """Runs the program to its end; raises only if the spawner itself is missing or fails."""
         if self._cancelled:
             return SpawnReport(status="cancelled")
         self._program = self._program or native.find("corescale-spawn")
@@ -113,7 +114,7 @@ class Spawner:
             fallen = self._fallen(running.returncode, complaint, begun, older)
             return replace(fallen, started=started, wall=wall, stopped=True)
         report = parse(text)
-        if report.status == "cancelled" and not self._cancelled:  # whoever told the spawner so, it was not the lab
+        if report.status == "cancelled" and not self._cancelled:  # somebody else cancelled it, not the lab
             return replace(report, status="signal", signal=signal.SIGTERM, tail=KILLED)
         return report
 
@@ -144,7 +145,8 @@ class Spawner:
             _LIVE.discard(running.pid)
 
     def _fallen(self, status: int, complaint: bytes, begun: int, older: set[int]) -> SpawnReport:
-        """Of a spawner that ended without a report: the launch failed if it was killed, else it is a defect."""
+        """The report for a spawner that ended without one. If the spawner was killed, the launch failed; else this is a
+        defect."""
         killed = orphans.end(begun, _LIVE | older)
         if self._cancelled:
             return SpawnReport(status="cancelled", leftovers=killed)
@@ -165,8 +167,8 @@ _LIVE: set[int] = set()
 def _started(words: list[str], files: tuple[int, ...]) -> "subprocess.Popen[bytes]":
     """The spawner in a session of its own: a terminal's Ctrl-C reaches the lab alone, which then cancels.
 
-    A cancellation waits until the spawner can take it: signals that are blocked here are so there, until it looks for
-    them.
+    A cancellation waits until the spawner can take it: signals that are blocked here are blocked there, too, until it
+    looks for them.
     """
     null = subprocess.DEVNULL
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT})
@@ -185,11 +187,11 @@ def _started(words: list[str], files: tuple[int, ...]) -> "subprocess.Popen[byte
 
 
 STOPPED = 1.0
-"""Seconds after which a spawner that the program has stopped, whose parent it is, is told to go on."""
+"""Seconds after which a spawner that its program has stopped is told to continue."""
 
 
 PATIENCE = 30.0
-"""Seconds that a spawner has for what its launch is given no time for; one that the program traces waits for ever."""
+"""Seconds that a spawner has beyond its launch's time limit. A spawner that its program traces would wait for ever."""
 
 
 def _read(pipe: IO[bytes], running: "subprocess.Popen[bytes]", until: float) -> bytes:

@@ -27,7 +27,7 @@ class Store(Protocol):
         """Makes the block that was begun count."""
 
     def abandon(self) -> None:
-        """Leaves the block that was begun out: it will be made again."""
+        """Discards the block that was begun: it will be made again."""
 
     def finish(self) -> None:
         """Marks the run as finished: there will be no further block."""

@@ -113,7 +113,8 @@ class Lines:
 def read_lines(path: Path) -> tuple[list[dict[str, Any]], int]:
     """The JSON objects of a file of lines, and how many bytes of a torn last line follow them.
 
-    A crash can tear the last line only; raises StoreError with its number for any other that is no JSON object.
+    A crash can tear only the last line. Raises StoreError, with the line's number, for any other line that is not a
+    JSON object.
     """
     try:
         data = path.read_bytes()

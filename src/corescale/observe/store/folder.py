@@ -42,7 +42,8 @@ def locked(home: Path) -> Iterator[None]:
 
 
 def _lock_of(home: Path) -> IO[str]:
-    """The lock file, held. One that was removed before it could be held locks nobody out: the next one is taken."""
+    """The lock file, held. If it was removed before it could be held, it locks nobody out, and the next file is
+    taken."""
     while True:
         with durable.writing(home):
             durable.make_folders(home)
@@ -98,7 +99,7 @@ class Folder:
 
     @property
     def has_launches(self) -> bool:
-        """Whether a launch has ended, be it of a block that was cut short."""
+        """Whether a launch has ended, even in a block that was cut short."""
         return bool(self._history.all_records)
 
     def start(self, subject: Mapping[str, Any]) -> None:
@@ -148,8 +149,8 @@ class Folder:
 
     @property
     def origin(self) -> str:
-        """Whether the records are new, or of an earlier try, and what is different since the run before; empty for a
-        first run of these launches.
+        """Whether the records are new or from an earlier part of the run, and what has changed since the run before;
+        empty for a first run of these launches.
         """
         if self._before and len(self.records) == self._before:
             return f"shown from run {self.path.name}, nothing was measured: --fresh measures again"
@@ -230,7 +231,7 @@ def open_run(
 
 
 def _number(home: Path, stop: Stop, *, fresh: bool, continued: bool) -> int:
-    """Number of the unfinished run, of the last one where more of it is asked for, else of the next."""
+    """The number of the unfinished run; of the last one if more of it is asked for; else of the next."""
     last = (numbers(home) or [0])[-1]
     if fresh or (continued and last):
         return last + fresh
@@ -240,12 +241,12 @@ def _number(home: Path, stop: Stop, *, fresh: bool, continued: bool) -> int:
 
 
 def _or_more(limit: float | None) -> float:
-    """No limit is the furthest."""
+    """The limit as a number, inf if there is none."""
     return math.inf if limit is None else limit
 
 
 def goes_further(made: Stop, asked: Stop) -> bool:
-    """Whether a finished run goes on: by the same rule, further in one way and shorter in none.
+    """Whether a finished run continues: by the same rule, further in one way and shorter in none.
 
     Blocks of a fixed number may also go on until the findings are decided, which looks at fixed numbers of blocks.
     """

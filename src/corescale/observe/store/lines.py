@@ -53,7 +53,7 @@ def _must_be_a_launch(record: Record) -> None:
 
 
 def _number(values: Mapping[str, Any], name: str) -> int:
-    """Which block or attempt an event is of; raises StoreError for what counts none."""
+    """The number of an event's block or attempt; raises StoreError if it is not one."""
     number = values.get(name)
     if type(number) is not int or number < 0:
         raise StoreError(f"{name} = {str(number)[:40]} is not a whole number of 0 or more", remedy=REMEDY)

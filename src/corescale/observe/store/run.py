@@ -110,7 +110,7 @@ HOME = "give the folder of one run, such as corescale-runs/scan-1234/1"
 
 
 def _must_be_files(path: Path) -> None:
-    """Raises StoreError for no folder, and for what would be read without an end, such as a pipe."""
+    """Raises StoreError if there is no folder, or if reading would never end, as with a pipe."""
     try:
         path.stat()
     except OSError as error:
@@ -126,7 +126,7 @@ CHANGED = "restore the file, or measure again with --out DIR"
 
 
 def _must_be_whole(path: Path, experiment: Experiment, history: History) -> None:
-    """Raises StoreError where records are missing at the end, or are of what was never asked for."""
+    """Raises StoreError if records are missing at the end, or belong to launches that were never asked for."""
     told = (path / FINISHED).read_bytes().split() if paths.is_file(path / FINISHED) else []
     if told and told[0] != str(len(history.records)).encode():
         what = f"holds {len(history.records)} launches that count, but {told[0].decode(errors='replace')} were measured"
@@ -210,7 +210,7 @@ class _Circumstances(_Told):
 
 
 def circumstances(path: Path) -> dict[str, Any]:
-    """environment.json of a run; raises StoreError, also where a part of it is none that is written there."""
+    """environment.json of a run; raises StoreError, also if a part of it is not of its type."""
     values = {"variables": {}, "description": {}} | read_object(path / ENVIRONMENT)
     try:
         _Circumstances.model_validate(values)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A forecast that is written down before what it is about is measured, with the fingerprint of what it came from."""
+"""A forecast that is written down before its p is measured, with the fingerprint of the records behind it."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ FILE = "sealed.json"
 
 
 def write(folder: Path, records: Sequence[Record], forecasts: Sequence[Mapping[str, Any]]) -> None:
-    """Seals the forecasts that `records`, all that count so far, led to."""
+    """Seals the forecasts that follow from `records`, which are all that count so far."""
     values = {"launches": len(records), "of": _fingerprint(records), "forecasts": list(forecasts)}
     durable.write_whole(folder / FILE, durable.pretty(values))
 

@@ -53,7 +53,7 @@ def of_declared(rows: pd.DataFrame, experiment: Experiment) -> tuple[Chart, ...]
 
 
 def must_have_references(experiment: Experiment, cores: int) -> None:
-    """Raises, before any launch, the UsageError of a chart that is relative to launches which will not be made."""
+    """Raises UsageError, before any launch, if a chart is relative to launches that will not be made."""
     wanted = [output for output in experiment.study.outputs if isinstance(output, outputs.Chart) and output.normalise]
     rows = foreseen(experiment, cores) if wanted else None
     for chart in wanted:

@@ -45,7 +45,7 @@ Lines = Sequence[tuple[str, str, Sequence[Line]]]
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """What is shown of each step: the attribute of that name, and the axis of it."""
+    """What is shown for each step: the attribute of that name, and its axis."""
 
     name: str
     shown: Callable[[Interval], text.Shown]

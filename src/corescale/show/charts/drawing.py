@@ -67,9 +67,9 @@ LETTERS, WHOLE = 9.0, 200
 
 
 def plotted(charts: Sequence[Chart], name: str, axes: Axes | None) -> Axes:
-    """The chart of that name, the first for none, on these axes; raises UsageError for none of that name.
+    """The chart of that name, or the first if the name is empty, on these axes; raises UsageError for an unknown name.
 
-    Without axes those of its first panel, in a figure of pyplot's: for a notebook, a window, or more drawing.
+    Without axes, it is drawn in a new figure of pyplot's, and the axes of its first panel are returned.
     """
     from matplotlib import pyplot  # noqa: PLC0415  chooses what shows figures, which only this needs
 
@@ -193,7 +193,7 @@ def _scales(axes: Axes, chart: Chart) -> None:
 
 
 def _categories(axes: Axes, name: Literal["x", "y"], labels: Sequence[str], chart: Chart) -> None:
-    """Names at 0, 1, ...; upright ones read from the top."""
+    """Writes names at 0, 1, ...; on an upright axis they read from the top."""
     shown = [text.clean(label) for label in labels]
     slanted: Any = {"rotation": 30, "ha": "right", "rotation_mode": "anchor"} if name == "x" and chart.crowded else {}
     getattr(axes, f"set_{name}ticks")(range(len(shown)), shown, **slanted)
@@ -246,7 +246,7 @@ def _bars(axes: Axes, chart: Chart, series: Series) -> None:
 
 
 def _say(series: Series, drawn: Iterable[Artist]) -> None:
-    """Gives each mark its words, as an address: the one text of a mark that matplotlib writes into SVG."""
+    """Gives each mark its words as a link address, the only text of a mark that matplotlib writes into SVG."""
     for mark, artist in zip(series.marks, drawn, strict=True):
         artist.set_url(mark.says)
 
@@ -384,7 +384,7 @@ def write(chart: Chart, folder: Path) -> tuple[Path, Path]:
 def inline(name: str, alternative: str, draw: Draw) -> str:
     """An SVG element for a page: text stays text, colours of look.py are the page's, identifiers begin with `name`.
 
-    `alternative` is all of it in words, for those who cannot see it.
+    `alternative` is the picture in words, for those who cannot see it.
     """
     drawn = re.sub(r'\b(id="|url\(#|xlink:href="#)', rf"\g<1>{name}-", _svg(alternative, draw, "none"))
     drawn = re.sub(
@@ -407,7 +407,8 @@ def save(name: str, alternative: str, draw: Draw, folder: Path) -> tuple[Path, P
 
 
 def _svg(alternative: str, draw: Draw, paper: str) -> str:
-    """Without matplotlib's style element, which would hold for a whole page; its two lines are attributes here."""
+    """The SVG without matplotlib's style element, which would apply to a whole page; its two lines are attributes
+    here."""
     with mpl.rc_context(STYLE):
         file = io.StringIO()
         draw().savefig(file, format="svg", facecolor=paper, metadata={"Date": None, "Creator": None})

@@ -176,7 +176,8 @@ class Chart:
                 yield from series.marks
 
     def labelled(self, origins: Sequence[str]) -> "Chart":
-        """With where its numbers come from in picture, title and words, once, unless they were measured."""
+        """The chart, labelled once with the origin of its numbers in picture, title and words, unless they were
+        measured."""
         if not origins or self.origins:
             return self
         said = ", ".join(origins)
@@ -194,7 +195,7 @@ def sure(found: Interval) -> tuple[float | None, float | None]:
 
 
 def doubling(low: float, high: float) -> tuple[float, ...]:
-    """Ticks of an axis to base 2: powers of two from a half on, or those of decades() if these are too few."""
+    """Ticks of an axis to base 2: powers of two from 1/2 on, or the ticks of decades() if there are too few."""
     first, last = math.floor(math.log2(low)), math.ceil(math.log2(high))
     powers = tuple(2.0**k for k in range(first, last + 1, max(1, math.ceil((last - first) / 8))))
     return powers if powers[0] >= 0.5 and sum(low <= power <= high for power in powers) > 2 else decades(low, high)
@@ -204,7 +205,8 @@ MOST_TICKS = 8
 
 
 def decades(low: float, high: float) -> tuple[float, ...]:
-    """Ticks of a logarithmic axis: powers of ten; where few lie within 1, 2 and 5 times those, or else equal steps."""
+    """Ticks of a logarithmic axis: powers of ten; if too few are in the range, 1, 2 and 5 times these, or else equal
+    steps."""
     lowest, highest = math.floor(math.log10(low)), math.ceil(math.log10(high))
     for leading in ((1,), (1, 2, 5)):
         every = [float(f"{digit}e{k}") for k in range(lowest, highest + 1) for digit in leading]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Charts of a study's answers: measured overhead beside the fitted sums of factors, and differences level by level."""
+"""Charts of a study's answers: measured overhead next to the fitted sums of factors, and differences level by level."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -21,7 +21,7 @@ MOST = 8
 
 
 def views(shown: Shown) -> tuple[Chart, ...]:
-    """Those that the result has something for."""
+    """The charts for which the result has data."""
     return tuple(_views(shown))
 
 

@@ -30,7 +30,7 @@ EXPORTERS: dict[str, Exporter] = {
     "junit": ci.junit,
     "extrap": launches.extra_p,
 }
-"""json, csv, markdown: what hyperfine's users expect of --export-NAME. records: every launch, a line each."""
+"""json, csv, markdown: what hyperfine's users expect from --export-NAME. records: every launch, a line each."""
 
 
 def content(form: str, target: str, result: Result) -> str | bytes:

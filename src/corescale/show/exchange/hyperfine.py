@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """hyperfine's JSON, field for field, so that its users' scripts read our runs.
 
-Times in seconds, parameters as strings. What hyperfine has no field for (blocks, intervals, warning) is not here: the
-format has no room for it, and `result` has it all.
+Times in seconds, parameters as strings. Blocks, intervals and warnings are left out, because the format has no field
+for them; `result` has all.
 """
 
 import json

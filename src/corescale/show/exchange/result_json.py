@@ -57,7 +57,7 @@ def finite(value: Any) -> Any:
 
 
 def _json(kind: Any, found: Any, result: Result) -> Any:
-    """The JSON value of that type: of an object by its attributes, of a tuple by place; None stays None."""
+    """The JSON value of that type: an object's by attribute, a tuple's by place; None stays None."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
         kinds = [one for one in inner if one is not NoneType]

@@ -37,7 +37,7 @@ def findings(
     constants: Sequence[str] = (),
 ) -> str:
     """Markdown: what all launches had; each statement, with what was found at each level; then whether the launches
-    agree in what they came to, and what was not measured, with the reason.
+    agree in their results, and what was not measured, with the reason.
     """
     lines = [f"Every launch: {escaped(', '.join(constants))}."] if answers and constants else []
     for name in dict.fromkeys(answer.finding.name for answer in answers):
@@ -52,7 +52,7 @@ def findings(
 def flat(found: Study) -> str:
     """CSV of T = a + b work over the loads, in seconds with interval ends: a line for each p and other levels.
 
-    Empty where weak scaling was not asked for, or was not what was measured.
+    Empty if weak scaling was not asked for, or is not what was measured.
     """
     weak = found.found.weak
     if weak is None or weak.refusal or not weak.lines:

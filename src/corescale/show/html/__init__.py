@@ -146,7 +146,7 @@ def _when(result: Result) -> str:
 
 
 def _headline(result: Result) -> Part:
-    """The first statement large, every second piece of it an interval; what else is said beneath, a line each."""
+    """The first statement, in large type, in pieces of which every second is an interval; the other lines beneath."""
     whole = headline.headline(result, "\n")
     for name in {label(record.configuration) for record in result.records}:
         if len(name) > FOLDED:

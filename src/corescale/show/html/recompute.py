@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the page recomputes its ratios from: blocks x configurations, how the verb reads them, and the ends of intervals
-by confidence and number of blocks. So the page needs no distributions of its own.
+"""The data from which the page recomputes its ratios: blocks x configurations, how the verb reads them, and the ends of
+intervals by confidence and number of blocks. So the page needs no distributions of its own.
 
 templates/recompute.js does with them what conclude/stats.py does, to 1e-9 (tests/browser/test_recompute.py).
 """
@@ -35,8 +35,8 @@ def measured(result: Result) -> Mapping[str, Any] | None:
 
     `values`: the response by block and configuration, null if there is none. `kept`: blocks that no disturbance from
     outside hit; `calm`: they alone decided. `steps`: the steps of a quantised response, in all blocks and in the kept
-    ones. `confidences`: the ends of intervals. `read`: whether ratios are of the baseline over each, or of each over
-    the baseline.
+    ones. `confidences`: the ends of intervals. `read`: whether a ratio is the baseline over the other, or the other
+    over the baseline.
     """
     times = table(result.records, result.experiment.response)
     if len(times.configurations) < FEWEST:
@@ -97,4 +97,4 @@ def _references(found: Any) -> Mapping[Configuration, Configuration]:
         return {row.configuration: row.reference for row in found.rows}
     if isinstance(found, Recommendation):
         return {one.configuration: found.baseline for one in found.candidates}
-    return {one.other: one.reference for one in found}  # of the first command itself, it is none
+    return {one.other: one.reference for one in found}  # for the first command itself there is none

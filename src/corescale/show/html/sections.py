@@ -95,7 +95,7 @@ WORDS = {
 
 
 def environment(found: Mapping[str, Any]) -> list[Part]:
-    """Everything that is stored of the machine, each once, and what it is called in words."""
+    """Everything that is stored about the machine, each thing once, with its name in words."""
     subject = dict(found.get("subject", {}))
     programs = subject.pop("programs", {})
     rest = {name: value for name, value in found.items() if name not in ("machine", "description", "subject")}
@@ -128,7 +128,7 @@ def _word(name: str) -> str:
 
 
 def _flat(name: tuple[str, ...], value: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """The leaves that hold something, by their path; of the CPUs, how many there are of everything."""
+    """The leaves that hold something, by their path; for the CPUs, how many there are of each kind."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             yield from _flat((*name, str(key)), inner)

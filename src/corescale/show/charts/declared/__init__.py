@@ -95,8 +95,8 @@ def at_zero(chart: outputs.Chart, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def normalised(asked: Asked) -> Asked:
-    """Each value over the statistic of the launches that the declaration names as 1; of the drawn ones, if there are
-    any."""
+    """Each value divided by the statistic of the launches that the declaration names as 1; those are drawn launches if
+    there are any."""
     wanted, rows, where = asked.chart.normalise, asked.rows, f"chart {asked.chart.name}"
     assert wanted is not None
     base = pd.Series(True, index=rows.index)

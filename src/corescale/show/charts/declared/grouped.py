@@ -15,7 +15,7 @@ from corescale.show.charts.declared.inputs import Asked, named
 from corescale.show.charts.model import Axis, Chart, Mark, Panel, Series, SeriesKind, decades
 
 OWN_RANGE = 1.5
-"""Panels whose largest values differ by more than this each have a range of y of their own."""
+"""If the largest values of panels differ by more than this factor, each panel has its own range of y."""
 
 
 def lines(asked: Asked) -> Chart:

@@ -62,7 +62,7 @@ class Asked:
                     yield named(rows_by, down), named(columns_by, across), chosen
 
     def levels(self, name: str) -> list[Level]:
-        """What a column has, in the order declared, or of size, or of the alphabet."""
+        """The levels of a column in the order declared, else by size, else alphabetically."""
         factor = self.experiment.factor(name)
         found: list[Level] = [getattr(level, "item", lambda level=level: level)() for level in self.rows[name].unique()]
         if factor is not None and not pd.api.types.is_numeric_dtype(self.rows[name]):
@@ -141,7 +141,7 @@ class Asked:
         return f"{chart.caption} {what}{error}.{one}{self.beside()}".strip()
 
     def beside(self) -> str:
-        """What is averaged over, and what is missing."""
+        """In words: what is averaged over, and what is missing."""
         cells = self.rows.assign(_=0).groupby(["_", *self.groups], dropna=False)
         columns = [*(factor.name for factor in self.experiment.factors), "machine"]
         mixed = [name for name in columns if name not in self.groups and cells[name].nunique().max() > 1]
@@ -184,7 +184,8 @@ def _words(levels: outputs.Selection) -> str:
 
 
 def natural(level: Level) -> tuple[bool, Sequence[str | float]]:
-    """Sorts numbers first, layouts by p and then threads (1x24x32 beside 24x1x32), other words by their numbers."""
+    """A sort key: numbers first, layouts by p and then threads (1x24x32 next to 24x1x32), other words by the numbers in
+    them."""
     if not isinstance(level, str):
         return False, [float(level)]
     parts = [float(part) if part.isdigit() else part for part in re.split(r"(\d+)", level)]
@@ -193,7 +194,7 @@ def natural(level: Level) -> tuple[bool, Sequence[str | float]]:
 
 
 def named(column: str, level: Level) -> str:
-    """`threads=4`, `mimalloc`: what is a word needs no column before it; of no column nothing."""
+    """`threads=4`, `mimalloc`: a word needs no column before it. Empty without a column."""
     if not column:
         return ""
     return text.clean(level if isinstance(level, str) else f"{column}={level:g}")

@@ -107,7 +107,8 @@ def _in_blocks(rows: pd.DataFrame, chart: outputs.Chart) -> "pd.Series[float]":
 
 
 def in_time(asked: Asked) -> Chart:
-    """Launches in the order made, each against the median of its own configuration; what noise flagged stands out."""
+    """Launches in the order made, each against the median of its own configuration; launches flagged for noise stand
+    out."""
     chart, rows = asked.chart, asked.rows
     keys = [
         name for name in dict.fromkeys((*(f.name for f in asked.experiment.factors), "p", "machine")) if name in rows
