@@ -13,7 +13,7 @@ from corescale.cli import interruptions
 from corescale.errors import CorescaleError, ExitCode
 
 LACKING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
-"""what the system says where files, memory or processes are used up"""
+"""error numbers of a system that has no more files, memory or processes"""
 
 INTERRUPTED = "interrupted"
 KEPT = f"{INTERRUPTED}; what was measured is kept"

@@ -27,7 +27,7 @@ def against(request: CompareRequest, words: list[str], machine: Machine) -> None
     """The k-th block now is paired with the k-th block then. There are as many blocks as then, unless -r says
     otherwise.
 
-    Raises UsageError if the run was of another machine or of several commands, none of which is this one.
+    Raises UsageError if the run is from another machine, or has several commands of which none is this one.
     """
     if any(text.partition("=")[0] == "auto" for text in request.gate):
         raise UsageError("auto is for commands that are both measured now", where="--gate", remedy="write --gate 5%")

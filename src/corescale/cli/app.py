@@ -45,12 +45,12 @@ class Verb(typer.core.TyperCommand):
         return made
 
     def make_context(self, *words: Any, **extra: Any) -> Any:
-        """The context of the command itself, by which a line is read and completed."""
+        """The context of the command itself, with which a line is read and completed."""
         return self.loaded.make_context(*words, **extra)
 
 
 def _without_types(get_params: Any, context: Any) -> Any:
-    """The parameters, of which a recent typer would show flags with <bool>, as if they took a value."""
+    """The parameters without types of flags: a recent typer would show <bool>, as if a flag took a value."""
     every = get_params(context)
     for each in every:
         if getattr(each, "is_flag", False):
@@ -83,7 +83,7 @@ def _strict(make_parser: Any, context: Any) -> Any:
 
 
 def _given(context: Any, option: Any, value: Any) -> Any:
-    """The value of an option; raises UsageError for an empty one that was typed, as `-t "$T"` is if T is not set."""
+    """The value of an option; raises UsageError for a typed one that is empty, such as `-t "$T"` if T is not set."""
     empty = value == "" or (isinstance(value, list | tuple) and "" in value)
     if empty and context.get_parameter_source(option.name).name == "COMMANDLINE":
         raise UsageError("has an empty value", where=" ".join(option.opts), remedy="give one, or leave the option out")
@@ -98,7 +98,7 @@ class Verbs(typer.core.TyperGroup):
         self.commands = {name: Verb(name, help=said) for name, said in VERBS.items()} | dict(self.commands)
 
     def get_params(self, ctx: Any) -> Any:
-        """Those of corescale itself."""
+        """The parameters of corescale itself."""
         return _without_types(super().get_params, ctx)
 
 

@@ -79,7 +79,7 @@ def _write(machine: Machine, file: Path, *, asked: bool, quiet: bool) -> None:
 
 
 def _is_good(file: Path, machine: str) -> bool:
-    """Whether it is a calibration of this machine that no warning makes doubtful."""
+    """Whether the file is a calibration of this machine without a warning."""
     try:
         there = parse(file.read_text(errors="replace"), str(file))
     except (OSError, UsageError):

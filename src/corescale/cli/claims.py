@@ -28,11 +28,9 @@ def claims(
     runs: Annotated[
         list[Path] | None, typer.Argument(metavar="RUN...", help="runs of studies: record their verdicts first")
     ] = None,
-    machine: Annotated[str, typer.Option("--machine", metavar="NAME", help="what the runs' machine is called")] = "",
-    replace: Annotated[
-        bool, typer.Option("--replace", help="also verdicts that were decided by ones that are not")
-    ] = False,
-    study: Annotated[str, typer.Option("--study", metavar="NAME|FILE", help="with the findings this study has")] = "",
+    machine: Annotated[str, typer.Option("--machine", metavar="NAME", help="the name of the runs' machine")] = "",
+    replace: Annotated[bool, typer.Option("--replace", help="replace decided verdicts by undecided ones, too")] = False,
+    study: Annotated[str, typer.Option("--study", metavar="NAME|FILE", help="use the findings of this study")] = "",
 ) -> None:
     """Print every claim of the five papers with the verdict of each machine measured."""
     must_be_a_name(machine)
@@ -80,7 +78,7 @@ def shipped_as(title: str) -> str:
 
 
 def verdicts(run: store.Run, found: Result, machine: str, study: str = "") -> Iterator[declared.Verdict]:
-    """A line of the ledger for each answer; `machine`, `study`: names in place of those that the run has."""
+    """A line of the ledger for each answer. `machine`, `study`: names to use instead of those of the run."""
     name, study = machine or machine_name(found.environment), study or shipped_as(found.experiment.study.title)
     for answer in found.conclusion.answers if isinstance(found.conclusion, Study) else ():
         at = " ".join(f"{level}={value}" for level, value in answer.at.items())

@@ -72,7 +72,7 @@ def missing(experiment: Experiment) -> list[str]:
 
 
 def _program(experiment: Experiment, chosen: Configuration) -> str:
-    """The first word, which may be a parameter; empty for a shell command."""
+    """The first word of the command, which may be a parameter; empty for a shell command."""
     command = experiment.command(chosen)
     values = {name: str(value) for name, value in parameters(experiment, chosen).items()}
     return "" if command.shell else template.fill(command.argv[:1], values)[0]
@@ -97,7 +97,7 @@ def _amount(experiment: Experiment) -> str:
 
 
 def _launches(experiment: Experiment) -> tuple[int, int]:
-    """How many there will be, at least and at most."""
+    """The least and the largest number of launches."""
     stop, count = experiment.stop, len(configurations(experiment))
     least, most = count * stop.min_blocks, count * stop.max_blocks
     if stop.rule == "race":
@@ -108,7 +108,8 @@ def _launches(experiment: Experiment) -> tuple[int, int]:
 
 
 def _time(experiment: Experiment, known: Mapping[Line, Sequence[float]], root: Path, machine: Machine) -> str:
-    """The expected time and its source; a configuration that was never launched counts as the baseline."""
+    """The expected time and its source; a configuration that was never launched is taken to last as long as the
+    baseline."""
     budget = experiment.stop.budget
     limit = f", at most {text.duration(budget)} (--budget)" if budget is not None else ""
     seen = known.get(_line(experiment, baseline(experiment), machine))

@@ -32,12 +32,14 @@ from corescale.show.naming import label
 def history(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="the history, such as performance.jsonl")],
     runs: Annotated[
-        list[Path] | None, typer.Argument(metavar="[RUN...]", help="runs to add, as report takes them")
+        list[Path] | None, typer.Argument(metavar="[RUN...]", help="run folders or archives to add")
     ] = None,
     commit: Annotated[
         str, typer.Option("--commit", metavar="REV", help="the commit that was measured (default: HEAD)")
     ] = "",
-    json: Annotated[bool, typer.Option("--json", help="print as JSON where each series changed, from 0")] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="print as JSON the positions, from 0, at which each series changed")
+    ] = False,
 ) -> None:
     """Keep one line for each commit, and say where times changed: corescale history performance.jsonl RUN"""
     known = _read(file)
@@ -74,7 +76,7 @@ def _read(file: Path) -> list[Entry]:
 
 
 def added(file: Path, new: list[Entry]) -> list[Entry]:
-    """The entries of the file with the new ones, which are in it after this; others that add wait meanwhile."""
+    """Adds the new entries to the file, and returns all of them. Other processes that add entries wait meanwhile."""
     with _alone(file):
         found = lines.parse(lines.text([*_read(file), *new]).encode(), str(file))
         files.write(str(file), lines.text(found))
@@ -83,7 +85,7 @@ def added(file: Path, new: list[Entry]) -> list[Entry]:
 
 @contextlib.contextmanager
 def _alone(file: Path) -> Iterator[None]:
-    """Locks the folder of the file, since a change replaces the file itself."""
+    """Locks the folder of the file, because a change replaces the file itself."""
     files.must_be_writable(str(file))
     folder = os.open(file.resolve().parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -138,7 +140,7 @@ def _said(name: tuple[str, str], each: list[Entry]) -> str:
 
 
 def _value(name: str, value: float) -> str:
-    """With its unit, of a time; of another response, which the name ends with, the number alone."""
+    """A time with its unit; for another response, which the name ends with, the number alone."""
     return f"{value:.4g}" if name.endswith(")") and "(metric:" in name else f"{value:.4g} s"
 
 

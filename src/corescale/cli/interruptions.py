@@ -20,7 +20,7 @@ class Signalled(KeyboardInterrupt):
 
 
 def install() -> None:
-    """Each of them as Ctrl-C; one that is ignored stays so (nohup)."""
+    """Makes each of these signals act like Ctrl-C; an ignored one stays ignored (nohup)."""
     for number in CODES:
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, _end)
@@ -32,7 +32,7 @@ def exit_code(error: BaseException | None) -> ExitCode:
 
 
 def last() -> KeyboardInterrupt:
-    """The last signal that came, in case a library lost it; Ctrl-C if none came."""
+    """The last signal that came, because a library may have lost it; Ctrl-C if none came."""
     return _came[-1] if _came else KeyboardInterrupt()
 
 

@@ -26,7 +26,7 @@ R = TypeVar("R", bound=Request)
 
 
 def ready(request: R) -> tuple[R, Machine]:
-    """The request with what is piped in as a file, and the machine that it is for; raises UsageError."""
+    """The request, in which a file replaces piped input, and the machine that it is for; raises UsageError."""
     must_be_writable(request)
     request = stdin.kept(request)
     return request, launchers.machine(request.on, request.launching)
@@ -55,7 +55,8 @@ def measure(experiment: Experiment, request: RunRequest, machine: Machine) -> st
 
 
 def as_planned(experiment: Experiment, unloadable: PreloadError | None) -> Experiment:
-    """What was planned was asked for: an allocator that cannot be preloaded here is an error."""
+    """The experiment as planned. Its levels count as asked for, so an allocator that cannot be preloaded here is an
+    error."""
     if unloadable is not None:
         raise unloadable
     return experiment

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`doctor --noise 5m`: pairs of equal launches, and what they say of gates on this machine."""
+"""`doctor --noise 5m`: pairs of equal launches, and what they say about gates on this machine."""
 
 import json as json_format
 import shlex
@@ -24,18 +24,18 @@ from corescale.passport import CALM, SENTINEL, Pairs, Passport
 from corescale.show import files, text
 
 SECONDS = 0.1
-"""of the sentinel: as long as a test's launch, and much longer than the start of a process"""
+"""seconds of the sentinel: as long as a test's launch, and much longer than the start of a process"""
 BLOCKS = (8, 12, 20, 40, 100)
 """numbers of blocks for which the smallest difference is said"""
 FEWEST = stats.fewest_blocks(detectable.CONFIDENCE)
-"""blocks of a gate at least"""
+"""the fewest blocks of a gate"""
 MOST_PAIRS = 100_000
 
 
 def measured(duration: str, words: Sequence[str], *, json: bool) -> None:
     """Measures for half of the time the sentinel and for half the command, if one is given; writes the passport."""
     machine, command = launchers.machine("", {}), shlex.join(words)
-    commands = ({command: command} if command else {}) | {SENTINEL: _sentinel()}  # what may fail is first
+    commands = ({command: command} if command else {}) | {SENTINEL: _sentinel()}  # the one that may fail comes first
     share = quantities.seconds(duration, "--noise") / len(commands)
     file = passport.file()
     if not file.parent.is_dir():
@@ -88,7 +88,7 @@ def _pairs(command: str, seconds: float, machine: Machine, runs: str) -> Pairs:
         what = f"{text.duration(seconds)} allow only {text.count(len(times.blocks), 'pair')}"
         raise InconclusiveError(what, where="--noise", remedy="give it more time")
     kept = table(calm, experiment.response)
-    usual = kept if len(kept.blocks) >= CALM * len(times.blocks) else times  # disturbed is how this machine is
+    usual = kept if len(kept.blocks) >= CALM * len(times.blocks) else times  # this machine is mostly disturbed
     ratios = usual.log_ratio(*usual.configurations).tolist()
     lasted = (made[-1].started + made[-1].wall - made[0].started) / len(times.blocks)
     return Pairs(ratios, lasted, len(times.blocks), len(times.blocks) - len(kept.blocks))

@@ -32,7 +32,7 @@ from corescale.show.statements import alone
 
 
 def outputs(result: Result, folder: Path, *, every_chart: bool = False) -> None:
-    """Write every declared output into the folder, and every other chart of the run where asked for."""
+    """Write every declared output into the folder, and if asked for, every other chart of the run."""
     experiment = result.experiment
     if not experiment.study.outputs and not every_chart:
         return
@@ -69,7 +69,8 @@ def constants(experiment: Experiment) -> list[str]:
 
 
 def finish(result: Result, request: RunRequest, late: CorescaleError | None = None) -> None:
-    """Print, export, and exit by the table in docs/exit_codes.md; raises what failed late when the answer is out."""
+    """Print, export, and exit by the table in docs/exit_codes.md. `late`, an error after measuring, is raised after the
+    answer."""
     model = getattr(request, "model", False)
     shown_and_exported(result, request, as_json=request.json, verbose=request.verbose, model=model)
     if request.report:
@@ -113,7 +114,7 @@ def written(target: str, content: str | bytes) -> None:
 
 
 def must_be_writable(request: ExportRequest) -> None:
-    """Raises UsageError for an export or report that cannot be written, before hours of measuring and not after."""
+    """Raises UsageError for an export or report that cannot be written: before hours of measuring, and not after."""
     named = [getattr(request, "report", ""), *exports(request).values()]
     streams = [
         *(["--json"] if getattr(request, "json", False) else []),
@@ -149,7 +150,7 @@ def show(result: Result, *, as_json: bool, verbose: bool = False, model: bool = 
 
 
 def printed(onto: Console, *shown: RenderableType) -> None:
-    """On a terminal as it is; elsewhere without the blanks that fill its lines. A line to paste is never cut."""
+    """Prints as it is on a terminal, and elsewhere without trailing blanks. A line to paste is never cut."""
     if onto.is_terminal:
         onto.print(*shown, crop=False)
         return
@@ -160,7 +161,7 @@ def printed(onto: Console, *shown: RenderableType) -> None:
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Where tables are printed. Off a terminal nothing has to fit, unless COLUMNS says that it must."""
+    """Where tables are printed. If output is not a terminal, nothing has to fit, unless COLUMNS sets a width."""
     made = Console(stderr=stderr)
     if not made.is_terminal and not os.environ.get("COLUMNS", ""):
         made.width = UNBOUNDED
@@ -169,7 +170,7 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def exit_code(conclusion: Conclusion, launches: Sequence[Record] = ()) -> ExitCode:
-    """OK, or what a gate makes of a comparison; PROGRAM where none of the launches that count succeeded.
+    """OK, or the exit code of a gate; PROGRAM if none of the launches that count succeeded.
 
     INCONCLUSIVE: a scan or comparison without an interval, or in which something never succeeded; launches of which
     none gave the response or met the constraint; a weak scan whose work turned out uneven; a tune whose budget ended
@@ -190,7 +191,7 @@ def exit_code(conclusion: Conclusion, launches: Sequence[Record] = ()) -> ExitCo
 
 
 def _gated(found: Sequence[Comparison]) -> ExitCode:
-    """What the gates make of a comparison; a launch that failed comes before a time that is too long."""
+    """The exit code by the gates of a comparison; a failed launch takes precedence over a time that is too long."""
     gates = {one.gate for one in found}
     if "crashed" in gates:
         return ExitCode.PROGRAM

@@ -111,7 +111,7 @@ def _asked(words: Sequence[str], asked: PredictRequest) -> Asked:
 
 
 def at_cores(runs: Sequence[str], asked: PredictRequest) -> None:
-    """Forecast the time on so many cores; without a number how such forecasts have fared."""
+    """Forecast the time on that many cores; without a number, say how such forecasts have fared."""
     found = [_scanned(path, study=bool(asked.overhead)) for path in runs]
     for run in found:
         if beyond := sorted({record.threads_asked for record in run.records if record.oversubscribed}):
@@ -133,7 +133,7 @@ def at_cores(runs: Sequence[str], asked: PredictRequest) -> None:
 
 
 def _is_sure(one: Prediction | Scored) -> bool:
-    """Whether it has an interval, of a time that was measured its own; of a forecast that was scored, if it counts."""
+    """Whether it has an interval: for a measured time its own, for a scored forecast if it counts."""
     return one.counts if isinstance(one, Scored) else (one.there or one.seconds).low is not None
 
 
@@ -173,7 +173,7 @@ def by_layout(runs: Sequence[str], asked: PredictRequest) -> None:
 
 
 def _origin(run: store.Run) -> str:
-    """What every number of the run is, if it was not measured."""
+    """The origin of every number of the run, if they were not measured."""
     return "".join(f" ({origin})" for origin in _origins(run))
 
 
@@ -182,7 +182,7 @@ def _origins(run: store.Run) -> list[str]:
 
 
 def _of(run: store.Run) -> dict[str, Any]:
-    """What each JSON object says of its run."""
+    """What each JSON object says about its run."""
     return {"run": str(run.folder), "origins": _origins(run)}
 
 

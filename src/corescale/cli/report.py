@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`corescale report`: what runs say, again, from their records alone; of several, with the machine as a factor."""
+"""`corescale report`: shows runs again, from their records alone; several runs have the machine as a factor."""
 
 import contextlib
 import json
@@ -37,7 +37,7 @@ class ReportRequest(ExportRequest):
     outputs: str = option("", "--outputs", metavar="DIR", help="write tables and every chart there as PNG and SVG")
     study: str = option("", "--study", metavar="NAME|FILE", help="show it as this study declares")
     model: bool = option(False, "--model", help="fit scaling models, explain the columns, and draw the speedup")
-    verbose: bool = option(False, "-v", "--verbose", help="show every note, not the first two")
+    verbose: bool = option(False, "-v", "--verbose", help="show every note, not only the first two")
     extract: bool = option(False, "--extract", help="write the run folders that a report.html carries")
     json: bool = option(False, "--json", help="print the result as JSON")
 
@@ -91,7 +91,7 @@ def report(words: list[str], asked: ReportRequest) -> None:
 
 
 def _explained(place: Path, asked: ReportRequest) -> None:
-    """A result of explain: its page, and its pictures where they are asked for."""
+    """Shows a result of explain: writes its page, and if asked for its pictures."""
     from corescale.show import explain, html  # noqa: PLC0415
     from corescale.show.charts import of_explain  # noqa: PLC0415
 
@@ -105,7 +105,8 @@ def _explained(place: Path, asked: ReportRequest) -> None:
 
 
 def _must_be_ours(page: Path, runs: Sequence[Path], generator: str) -> None:
-    """Raises UsageError for a page that would replace what no report wrote, or lie in one of the run folders."""
+    """Raises UsageError if the page would replace a file that is not a report, or would be in one of the run
+    folders."""
     remedy = "name another file: -o FILE"
     if any(page.resolve().is_relative_to(run.resolve()) for run in runs):
         raise UsageError("lies in a run folder, and reports are not written there", where=str(page), remedy=remedy)
@@ -128,7 +129,7 @@ def _unasked(named: str) -> Iterator[None]:
 
 
 def _named(given: Path) -> tuple[str, Path]:
-    """What a run's machine is to be called, empty for its own name, and its folder: `intel=RUN`."""
+    """The name for a run's machine, empty for its own, and the run's folder: `intel=RUN`."""
     name, equals, path = str(given).partition("=")
     return (name, Path(path)) if equals and "/" not in name and not paths.exists(given) else ("", given)
 
@@ -142,7 +143,7 @@ def shown_as(run: store.Run, study: str, machine: Machine) -> store.Run:
 
 
 def _must_differ(found: Sequence[store.Run]) -> None:
-    """Raises UsageError if a launch is in two of the runs: twice the same is not twice the evidence."""
+    """Raises UsageError if a launch is in two of the runs, because that would count it twice."""
     seen: dict[tuple[str, str, int, float, int], Path] = {}
     for run in found:
         machine = json.dumps(run.environment.get("machine"), sort_keys=True)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`corescale predict --simulate`: the time of each t x m x n on a cluster that is not here, and how such times fare."""
+"""`corescale predict --simulate`: the time of each t x m x n on a cluster that is not here, and how accurate such times
+are."""
 
 import json as json_format
 import math
@@ -25,11 +26,11 @@ from corescale.show import text
 
 GRADERS = ("mpi", "slurm", "ssh")
 GRADED = ("1x1x1", "2x1x1", "1x2x1")
-"""what also is simulated and launched where forecasts are graded: most machines can"""
+"""layouts that are also simulated and launched if forecasts are graded: most machines can"""
 RUNS = 3
-"""real launches of each layout that is graded, and more simulated ones of each that may be the fastest"""
+"""real launches of each graded layout, and further simulated ones of each that may be the fastest"""
 CLOSE = 1.25
-"""times of the fastest within which a layout may be the fastest: short launches differ by up to a fifth"""
+"""multiple of the fastest time up to which a layout may be the fastest: short launches differ by up to a fifth"""
 
 Times = Mapping[str, Sequence[float]]
 """what the launches of each layout took, in seconds"""
@@ -76,7 +77,7 @@ def simulated(asked: Asked, layouts: str) -> None:
     late: CorescaleError | None = None
     try:
         real = _graded(asked, [*dict.fromkeys([*times, *GRADED])], times) if asked.grade else {}
-    except CorescaleError as error:  # what is simulated by now is shown first
+    except CorescaleError as error:  # what was simulated so far is shown first
         late = error
     over = {str(record.configuration.layout) for record in made.records if record.oversubscribed}
     if asked.json:
@@ -144,7 +145,7 @@ def _rows(times: Times, real: Mapping[str, float], over: Container[str]) -> Sequ
 
 
 def grade(forecast: Mapping[str, float], real: Mapping[str, float], by: str) -> str:
-    """How far forecasts are off what was measured, and what the predicted choice among those costs."""
+    """The errors of the forecasts, and how much slower the predicted best is than the measured best."""
     typical = math.expm1(statistics.fmean(abs(math.log(forecast[name] / real[name])) for name in real))
     chosen, fastest = min(real, key=lambda name: forecast[name]), min(real, key=lambda name: real[name])
     choice = f"of these {chosen} is predicted, and is the fastest"
@@ -205,7 +206,7 @@ def graded(asked: Asked, experiment: Experiment, layouts: Sequence[str]) -> Mapp
 
 
 RELAID = ("factors", "baseline", "scaling", "stop", "along", "omit", "left_out", "cores", "ignore_failure")
-"""what a scan of layouts has of its own, whatever program it launches and how"""
+"""fields that a scan of layouts sets itself, whatever program it launches and how"""
 
 
 def _request(layouts: Sequence[str], runs: int, on: Mapping[str, str], asked: Asked) -> ScanRequest:
@@ -222,7 +223,7 @@ def _made(asked: Asked, layouts: Sequence[str], runs: int = 1, on: Mapping[str, 
 
 
 def _times(made: store.Run, response: str) -> dict[str, Sequence[float]]:
-    """What each launch of a layout took that succeeded; the others are said on standard error."""
+    """The times of each layout's launches that succeeded; the others are named on standard error."""
     found: dict[str, list[float]] = {}
     for record in made.records:
         if record.ok and record.timed:

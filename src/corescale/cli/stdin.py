@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Standard input as a file: a launch reads it again each time, so it is kept whole before the first."""
+"""Standard input as a file: each launch reads it again, so all of it is kept before the first launch."""
 
 import atexit
 import contextlib
@@ -69,7 +69,7 @@ def told() -> Iterator[None]:
 
 
 def shown(path: str) -> str:
-    """How a study's file is called."""
+    """The name of a study's file in messages."""
     return re.sub(rf"\S*/{re.escape(PREFIX)}\w+/stdin[.]toml", "standard input", path)
 
 
@@ -77,7 +77,7 @@ def study(word: str) -> str:
     """The name of a file that holds a piped-in study and lasts as long as this process; any other word as it is."""
     if word not in NAMES:
         return word
-    scratch = Scratch().__enter__()  # of a killed process the next run sweeps it away
+    scratch = Scratch().__enter__()  # if this process is killed, the next run removes it
     atexit.register(scratch.__exit__)
     file = scratch.folder / "stdin.toml"
     file.write_bytes(_read())

@@ -13,7 +13,7 @@ class Stream(io.TextIOWrapper):
     """A standard stream. What it cannot encode is spelt out, as `\\udce9` for a byte of an argument."""
 
     def __init__(self, stream: TextIO, where: str) -> None:
-        self._before = stream  # closes the file, were it collected
+        self._before = stream  # kept, because it would close the file when collected
         super().__init__(
             stream.buffer,
             encoding=stream.encoding,

@@ -83,7 +83,7 @@ def _startable(declare: Declare, request: StudyRequest) -> tuple[Declare, StudyR
 
 
 def _can_be_shown(experiment: Experiment, machine: Machine) -> None:
-    """Raises UsageError for a chart that could not be drawn, before hours of measuring and not after."""
+    """Raises UsageError for a chart that could not be drawn: before hours of measuring, and not after."""
     from corescale.show import charts  # noqa: PLC0415  takes half a second to load
 
     charts.must_have_references(experiment, machine.default_max_threads)

@@ -28,7 +28,8 @@ def tune(words: list[str], request: TuneRequest) -> None:
 
 
 def _unlikely(request: TuneRequest, words: list[str], machine: Machine) -> Mapping[str, str]:
-    """What cannot matter, by a launch that is explained first. The profiler's rooms are loaded only here."""
+    """The factors that cannot matter, by a launch that is explained first. The profiler's modules are loaded only
+    here."""
     from corescale.api import pruning  # noqa: PLC0415
     from corescale.cli.explain import note  # noqa: PLC0415
 
@@ -51,7 +52,7 @@ def more(words: list[str], request: TuneRequest, machine: Machine) -> None:
 
 
 def _last(words: list[str], root: Path) -> store.Run:
-    """The last run of a tune there; raises UsageError if there is none, and for a command."""
+    """The last run of a tune there; raises UsageError if there is none, or if a command was typed."""
     last = max(root.glob("tune-*/*/records.jsonl"), key=lambda path: path.stat().st_mtime, default=None)
     if words or last is None:
         what = "continues the last run, and takes no command" if words else f"there is no tune in {root}"

@@ -35,7 +35,7 @@ HYPERFINE = {
 OURS = dict.fromkeys(("--version", "-V"), "corescale --version prints it") | dict.fromkeys(
     ("-r", "--runs"), "--budget 60s bounds it"
 )
-"""Options that come before a verb, or that not every verb has."""
+"""Options that come before a verb, or that only some verbs have."""
 
 NUMBERS = {"integer": "a whole number", "number": "a number"}
 """the expected value, in place of the message of a type checker"""

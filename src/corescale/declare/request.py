@@ -43,7 +43,7 @@ class RunRequest(ExportRequest):
     platform: str = option("", "--platform", metavar="FILE", help="a cluster, for --on simgrid (docs/cluster.md)")
     hosts: str = option("", "--hosts", metavar="FILE", help="lines HOST slots=CORES, for --on ssh (docs/cluster.md)")
     allocation: str = option(
-        "", "--allocation", metavar="OPTIONS", help="salloc's, such as '-p NAME -t 9', for --on slurm"
+        "", "--allocation", metavar="OPTIONS", help="options of salloc, such as '-p NAME -t 9', for --on slurm"
     )
     jobs: int = option(1, "--jobs", metavar="K", help="K launches at once, if pairs show that none disturbs another")
     out: str = option("", "--out", metavar="DIR", help="where run folders go (default ./corescale-runs)")
@@ -132,7 +132,7 @@ class ScanRequest(CountedRequest):
 
     serial: str = option("", "--serial", metavar="CMD", help="the best serial program: baseline of the speedup")
     weak: bool = option(False, "--weak", help="weak scaling: work = p x {load}; the command has {load} or {work}")
-    seal: bool = option(False, "--seal", help="measure small p first, and seal their forecast of the largest p")
+    seal: bool = option(False, "--seal", help="measure small p first, and seal a forecast of the largest p")
     model: bool = option(False, "--model", help="fit scaling models, explain the columns, and draw the speedup")
     p_ref: int | None = option(None, "--p-ref", metavar="P", help="reference parallelism (default: the smallest)")
 

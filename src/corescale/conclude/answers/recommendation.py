@@ -43,7 +43,8 @@ class Recommendation:
     gain: Interval | None
     """T_baseline / T_winner from confirmation pairs alone; None if the winner is the baseline, or none were made"""
     within: float | None
-    """the winner's time is within this fraction of the best of all, at `confidence`; None where blocks were too few"""
+    """the winner's time is within this fraction of the best of all, at `confidence`; None if there were too few
+    blocks"""
     confidence: float
     candidates: tuple[Candidate, ...]
     """fastest first, excluded ones last; the ratio of the winner is the gain of its confirmation pairs"""
@@ -52,7 +53,7 @@ class Recommendation:
     cheaper: Cheaper | None = None
     fronts: tuple[Front, ...] = ()
     tied_with: tuple[tuple[Configuration, float | None], ...] = ()
-    """configurations of a race that may be faster than the answer, and by how much at most; None: unknown"""
+    """configurations of a race that may be faster than the answer, each with the most by which; None: unknown"""
     rehearsal: Rehearsal | None = None
     broken: str | None = None
     """how the baseline breaks a constraint; None if it breaks none"""

@@ -19,23 +19,24 @@ class RaceOptions:
     level: float = 0.03
     """Variance of noise over that of a factor's level: how far the surrogate shrinks the effect of a level."""
     own: float = 0.1
-    """The same for what a configuration has beyond the effects of its levels."""
+    """The same for a configuration's effect beyond those of its levels."""
     drawn: float = 0.5
     """Share of a block of the opening whose levels came least often, because the surrogate may mislead."""
     least: int = 6
-    """Confirmation pairs to the first look, at least, where the budget pays for them."""
+    """The fewest confirmation pairs to the first look, if the budget pays for them."""
     most: int = 40
-    """Confirmation pairs to the first look, at most."""
+    """The most confirmation pairs to the first look."""
     seen: float = 5.7
-    """Standard errors of the first look in the lead: 4 find it in 98% at an error of 5%; the lead is partly luck."""
+    """The first look comes when the lead is this many standard errors: 4 would find it in 98% at an error of 5%, but
+    the lead is partly luck."""
     room: float = 0.25
-    """Most confirmation pairs that a budget keeps room for, as a share of the launches that it pays for."""
+    """The most confirmation pairs for which a budget keeps room, as a share of the launches that it pays for."""
     cap: float = 3.0
     """A launch that takes this multiple of the fastest median is killed: noise of that size is a fault."""
     rehearsals: int = 3
     """Blocks of the smaller input."""
     checked: int = 6
-    """Configurations that are launched in full to check the rehearsal, beside the baseline."""
+    """Configurations besides the baseline that are launched in full to check the rehearsal."""
 
 
 OPTIONS = RaceOptions()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 (more than 300 lines: one object)
 """The race: launch what may still win, until one is proved to be within the tolerance; then confirm it in pairs.
 
-It folds records as they come. What it says and asks for follows from the records alone, so a run that is resumed goes
-on as if it had never stopped.
+It accumulates records as they come. What it says and asks for follows from the records alone, so a resumed run
+continues as if it had never stopped.
 """
 
 import functools
@@ -38,7 +38,7 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What the records say but for the confirmation pairs. A column is a configuration."""
+    """What the records say, without the confirmation pairs. A column is a configuration."""
 
     rehearsal: Block | Rehearsal | None
     """its next block, or what it showed"""
@@ -93,7 +93,7 @@ class Race:
             self.__dict__.pop("standing", None)
 
     def next_block(self) -> Block | None:
-        """What to launch next; None where enough is known, or the budget is spent."""
+        """What to launch next; None if enough is known, or if the budget is spent."""
         found = self._next()
         return found if isinstance(found, Block) else None
 
@@ -133,9 +133,10 @@ class Race:
         return mask
 
     def _eliminated(self) -> Mapping[Configuration, Why]:
-        """What is launched no more: not for one burst, nor for one launch that reports a metric beyond its limit.
+        """The configurations that are not launched again. One burst is not enough for that, nor is one launch with a
+        metric beyond its limit.
 
-        If launches may fail (-i), one is eliminated only if most of its launches do.
+        If launches may fail (-i), a configuration is eliminated only if most of its launches do.
         """
         found: dict[Configuration, Why] = {}
         for c, each in constraints.judged(self.records, self.experiment).items():
@@ -184,9 +185,10 @@ class Race:
         return self.standing.raced & (self.standing.upper > self.tolerance)
 
     def _chosen(self, room: int) -> Sequence[int]:
-        """The leader, with new ones, half of them hopeful; then with all that is open, the fastest first.
+        """The leader with new configurations, half of them the most hopeful; once all have been launched, the leader
+        with all that are open, the fastest first.
 
-        The others of the new ones are those whose levels came least often.
+        The other half are those whose levels came least often.
         """
         found = self.standing
         open_ = np.flatnonzero(self._open & (np.arange(found.raced.size) != found.leader))
@@ -207,7 +209,7 @@ class Race:
         return chosen
 
     def _hopeful(self, new: Columns) -> Columns:
-        """The new ones, most hopeful first; threads x ranks by the overhead model if it can be fitted."""
+        """The new configurations, most hopeful first; threads x ranks by the overhead model if it can be fitted."""
         found, layouts = self.standing, [c.layout for c in self._everyone]
         mixed = np.array([(one.threads_per_rank, one.ranks_per_node * one.nodes) for one in layouts], dtype=float)
         trend = bounds.trend(mixed, np.where(found.tried, found.mean, np.nan))
@@ -271,7 +273,7 @@ class Race:
         return block if self.budget.pays_for(block) else None
 
     def leader(self) -> Configuration:
-        """The fastest; of those proved, the one with the fewest changes from the baseline."""
+        """The fastest configuration; if several are proved, the one with the fewest changes from the baseline."""
         found = self.standing
         if self._open.any() or not found.allowed.any():
             return self._everyone[found.leader]
@@ -286,7 +288,7 @@ class Race:
         return bounds.upper(found.rows, found.fit, c, found.tail, self.options)
 
     def gain(self, other: Configuration) -> tuple[Gain | None, int, Plan]:
-        """What the pairs of a configuration show, how many count, and when one looks."""
+        """What the pairs of a configuration show, how many of them count, and when the looks are."""
         name, now, found = self.experiment.response, self.now, self.standing
         counted = {*counted_pairs(self.records, other)}
         made = [r for r in self.records if r.phase == "confirm" and r.block in counted]
