@@ -22,6 +22,9 @@ FORMAT = 2
 VARIABLE = "CORESCALE_CALIBRATION"
 """names the file to the library and to the lab"""
 
+LOOPS_VARIABLE = "CORESCALE_LOOPS"
+"""names the file to which a program's loops are added, for `calibrate --train`"""
+
 LAB = "lab."
 """before the names that only the lab reads"""
 

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "corescale/machine/clock.hpp"
-#include "corescale/parallel_for/detail/loop.hpp"
 
 namespace corescale::inline v0::detail {
 namespace {

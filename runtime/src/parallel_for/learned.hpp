@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "corescale/machine/cache_line.hpp"
+#include "corescale/parallel_for/detail/loop.hpp"
 #include "corescale/team/team.hpp"
 
 // What loops learn: from the blocks of one call, and of one place over all its calls.
@@ -151,6 +152,9 @@ struct alignas(cache_line / 2) loop_record {
   static constexpr float often_ns = team_options::usual_spin_for / std::chrono::nanoseconds(2);
 };
 static_assert(sizeof(loop_record) == cache_line / 2);
+
+/// A place that loops, as a number: what is learned there is kept under it.
+std::uint64_t call_site(const source_place& here, const void* body_type) noexcept;
 
 /// The record of that site; null when the table is full: such a loop works, and learns nothing.
 loop_record* find_record(std::uint64_t site) noexcept;

@@ -23,6 +23,7 @@
 #include "corescale/team/calling_thread.hpp"
 #include "learned.hpp"
 #include "policies.hpp"
+#include "recording.hpp"
 #include "shared_ranges.hpp"
 
 // One loop, from the call to the return: what is known of it, its plan, and the threads that run it.
@@ -440,18 +441,37 @@ void run_until_taken(const loop_call& call, bool timed) {
                        call.record->spread.load(std::memory_order_relaxed));
 }
 
+/// With the block whose turn it is, and its time for the file of loops; false if this call is not recorded, and nothing was run.
+[[gnu::noinline]] bool run_recorded(const loop_call& call, const source_place& here, const void* body_type) {
+  const loop_to_record loop{here, body_type, call.options.name, call.n, most_threads(call)};
+  const std::uint64_t block = loop.threads > 1 ? block_to_record(loop) : 0;
+  if (block == 0) return false;
+  std::array<loop_share, 64> shares;
+  loop_statistics seen{.shares = shares};
+  loop_options options = call.options;
+  options.policy = &usual_block_policy(block);
+  options.block = block;
+  options.statistics = &seen;
+  run_loop(call.team, call.n, call.body, options, here, body_type);
+  if (seen.threads == loop.threads) record_loop(loop, seen);
+  return true;
+}
+
 }  // namespace
 
 void run_loop(const team_ref& team, std::uint64_t n, const loop_body& body, const loop_options& options,
-              std::uint64_t site) {
+              const source_place& here, const void* body_type) {
   const block_policy& policy = options.policy ? *options.policy : usual_block_policy(options.block);
   if (options.statistics) {
     std::fill(options.statistics->shares.begin(), options.statistics->shares.end(), loop_share{});
     *options.statistics = {.shares = options.statistics->shares, .policy = policy.name.data()};
   }
   if (n == 0) return;
+  if (recorded_loops && policy.learns && !options.statistics && !in_parallel()) [[unlikely]]
+    if (run_recorded({team, n, body, options, policy, nullptr, false}, here, body_type)) return;
   loop_record* const record =
-      policy.learns ? find_record(options.name ? named_site(options.name) : site) : nullptr;
+      policy.learns ? find_record(options.name ? named_site(options.name) : call_site(here, body_type))
+                    : nullptr;
   if (record && options.after_pause) record->forget_interval();
   const loop_call call{team, n, body, options, policy, record, record && record->begin_call()};
   if (record && n <= record->alone_up_to.load(std::memory_order_relaxed) && !options.statistics)

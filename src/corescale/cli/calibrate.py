@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """`corescale calibrate`: the constants that the library's loops choose their blocks by."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+from rich.table import Table
 
 from corescale.api.results import result
-from corescale.calibration import VARIABLE, file_in_use, file_text, of_machine, parse, standard_file
+from corescale.calibration import LOOPS_VARIABLE, VARIABLE, file_in_use, file_text, of_machine, parse, standard_file
 from corescale.cli import usage_errors
 from corescale.cli.measure import measure
 from corescale.cli.output import console, outputs, printed
@@ -22,6 +25,9 @@ from corescale.observe import constants
 from corescale.show import calibration as show
 from corescale.show import files
 
+if TYPE_CHECKING:
+    from corescale.conclude.block_size.scoring import Trained
+
 TRAINING = "block_size_training"
 
 
@@ -31,7 +37,8 @@ def calibrate(
         typer.Option("--output", metavar="FILE", help="the file to write (default: in ~/.config/corescale)"),
     ] = None,
     train: Annotated[
-        bool, typer.Option("--train", help="sweep the unit task, fit models to it and add weights (minutes)")
+        bool,
+        typer.Option("--train", help="fit models to LOOPS, else to a sweep of the unit task (minutes); add weights"),
     ] = False,
     levels: Annotated[
         list[str] | None,
@@ -40,15 +47,25 @@ def calibrate(
     runs: Annotated[int | None, typer.Option("-r", "--runs", metavar="N", help="blocks of --train")] = None,
     out: Annotated[str, typer.Option("--out", metavar="DIR", help="where run folders go (--train)")] = "",
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="show no progress")] = False,
+    loops: Annotated[
+        Path | None,
+        typer.Argument(metavar="LOOPS", help=f"a program's loops, as {LOOPS_VARIABLE}=LOOPS made it write (--train)"),
+    ] = None,
 ) -> None:
     """Measure this machine for 5 s, and write the file from which parallel_for chooses blocks."""
     if not train:
-        usage_errors.must_have({"--runs": runs is not None, "--levels": levels, "--out": out}, "--train")
+        usage_errors.must_have(
+            {"LOOPS": loops, "--runs": runs is not None, "--levels": levels, "--out": out}, "--train"
+        )
     elif output:
         raise UsageError("--train adds to the file that is in use", where="--output", remedy="leave one of them out")
+    elif loops and (runs is not None or levels or out):
+        raise UsageError(f"{loops} is not launched", where="--train", remedy="drop -r, --levels and --out")
     machine = Machine.here()
-    if train:
-        _train(machine, StudyRequest(runs=runs, out=out, quiet=quiet), levels or ())
+    if train and loops:
+        _fit(machine, *_recorded(machine, loops))
+    elif train:
+        _fit(machine, *_launched(machine, StudyRequest(runs=runs, out=out, quiet=quiet), levels or ()))
     else:
         if output is None:
             files.make_folder(standard_file().parent)
@@ -87,16 +104,39 @@ def _is_good(file: Path, machine: str) -> bool:
     return there.machine == machine and not there.warning
 
 
-def _train(machine: Machine, request: StudyRequest, levels: Sequence[str]) -> None:
-    """The study, resumed where it was interrupted, the score of each model on it, and the weights."""
-    from corescale.conclude.block_size import scoring  # noqa: PLC0415  takes half a second to load
+def _recorded(machine: Machine, file: Path) -> tuple[Trained, tuple[Table, ...]]:
+    """The loops that a program recorded, and a table of them."""
+    from corescale.conclude.block_size import recorded  # noqa: PLC0415  takes half a second to load
+
+    try:
+        text = file.read_text(errors="replace")
+    except OSError as error:
+        remedy = f"run your program with {LOOPS_VARIABLE}={file} in its environment"
+        raise UsageError(error.strerror or "cannot be read", where=str(file), remedy=remedy) from error
+    found = recorded.recorded(text, str(file), machine.cpus_in_words, _groups(machine))
+    return found, (show.loops(found.columns),)
+
+
+def _launched(machine: Machine, request: StudyRequest, levels: Sequence[str]) -> tuple[Trained, tuple[Table, ...]]:
+    """The loops of the study, resumed where it was interrupted."""
+    from corescale.conclude.block_size import scoring  # noqa: PLC0415
 
     experiment = study_file.experiment(studies.find(TRAINING), machine, levels, runs=request.runs)
     made = measure(experiment, request, machine)
     outputs(result(made, machine), made.folder / "outputs")
-    groups = len({cpu.l3_domain for cpu in machine.usable})
-    found, (known, missing) = scoring.scores(scoring.trained(made.records, groups)), of_machine(machine.fingerprint())
-    printed(console(), show.scores(found), show.fitted(found, known.values if known else {}))
+    return scoring.trained(made.records, _groups(machine)), ()
+
+
+def _groups(machine: Machine) -> int:
+    return len({cpu.l3_domain for cpu in machine.usable})
+
+
+def _fit(machine: Machine, trained: Trained, tables: Sequence[Table]) -> None:
+    """The score of each model on the loops, and the weights."""
+    from corescale.conclude.block_size import scoring  # noqa: PLC0415
+
+    found, (known, missing) = scoring.scores(trained), of_machine(machine.fingerprint())
+    printed(console(), *tables, show.scores(found), show.fitted(found, known.values if known else {}))
     if known is not None and known.warning:
         typer.echo(f"the calibrated constants are doubtful: {known.warning} while they were measured")
     if known is None:

@@ -3,15 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich import box
+from rich.markup import escape
 from rich.table import Table
 
 from corescale.calibration import CONSTANTS, Calibration
 
 if TYPE_CHECKING:
+    from corescale.conclude.block_size.columns import Column
     from corescale.conclude.block_size.scoring import Scores  # takes half a second to load
 
 
@@ -33,6 +35,19 @@ def table(calibration: Calibration) -> Table:
         "* not read by loops; models and the simulator use it. A value is the lower quartile of its runs,\n"
         "and spread is how far the middle half of them differ."
     )
+    return shown
+
+
+def loops(columns: Sequence[Column]) -> Table:
+    """A program's own loops: the best block of each, and what the worst that was tried loses to it."""
+    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=f"{len(columns)} loops of the program")
+    for name in ("place", "iterations", "threads", "iteration", "best block", "worst block", "loses"):
+        shown.add_column(name, justify="left" if name == "place" else "right", overflow="fold")
+    for one in columns:
+        worst = one.blocks[one.times.index(max(one.times))]
+        numbers = (one.case.iterations, one.case.threads, f"{one.case.iteration_ns:.3g} ns", one.best, worst)
+        lost = max(one.times) / min(one.times) - 1
+        shown.add_row(escape(one.platform), *map(str, numbers), f"{lost:.0%}")
     return shown
 
 

@@ -11,8 +11,9 @@ import pytest
 import typer
 
 from corescale import native
-from corescale.calibration import CONSTANTS, VARIABLE, Calibration, file_text, parse, standard_file
+from corescale.calibration import CONSTANTS, LOOPS_VARIABLE, VARIABLE, Calibration, file_text, parse, standard_file
 from corescale.cli.calibrate import calibrate
+from corescale.conclude.block_size.recorded import BEGINS, recorded
 from corescale.errors import ExitCode
 from corescale.machine import Machine
 from corescale.observe import constants
@@ -93,8 +94,9 @@ def test_an_option_of_the_training_alone_is_refused() -> None:
     assert "--out: no effect without --train" in done.stderr
 
 
-def run_loop(file: Path) -> subprocess.CompletedProcess[str]:
+def run_loop(file: Path, policy: str = "fixed") -> subprocess.CompletedProcess[str]:
     command = [str(native.find("unit_task")), "--threads", "2", "--affinity", "free", "--repeat-for", "1"]
+    command += ["--policy", policy] if policy != "fixed" else []
     environment = os.environ | {VARIABLE: str(file)}
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
@@ -134,6 +136,51 @@ def test_trained_weights_are_added_to_the_file_that_is_in_use(written: tuple[Pat
     assert {*after} - {*before} == {"trained_near", "trained_spread"} and before.items() <= after.items()
     assert all(row in done.stdout for row in ("trained", "N / B L + O(N) / T", "line travel", "held out by case"))
     assert run_loop(file).returncode == 0, "the library reads them"
+
+
+def test_a_program_records_its_loops_and_weights_are_trained_on_them(written: tuple[Path, str], tmp_path: Path) -> None:
+    """Two commands: the program with the variable, and calibrate --train with the file; then `trained` reads them."""
+    loops, file = tmp_path / "loops.csv", tmp_path / "calibration"
+    file.write_text(written[0].read_text())
+    program = [str(native.find("unit_task")), "--threads", "2", "--affinity", "free", "--policy", "auto"]
+    for n in ("64", "1024"):
+        words = [*program, "--n", n, "--operations", "256", "--read", "64", "--write", "64", "--repeat-for", "100"]
+        subprocess.run(words, env=os.environ | {LOOPS_VARIABLE: str(loops)}, check=True, capture_output=True)
+    seen = recorded(loops.read_text(), str(loops), Machine.here().cpus_in_words, 1)
+    assert {(column.platform, column.case.iterations) for column in seen.columns} == {
+        ("unit_task", 64),
+        ("unit_task", 1024),
+    }
+    done = commands.corescale(
+        "calibrate", "--train", str(loops), cwd=Path("/"), also={"COLUMNS": "400", VARIABLE: str(file)}
+    )
+    assert done.returncode == 0, done.stderr
+    before, after = (parse(one.read_text(), str(one)).values for one in (written[0], file))
+    assert {*after} - {*before} == {"trained_near", "trained_spread"} and before.items() <= after.items()
+    assert all(row in done.stdout for row in ("unit_task", "N / B L + O(N) / T", "line travel", "held out by case"))
+    assert "published" not in done.stdout, "the bytes of an iteration are not known"
+    assert run_loop(file, "trained").returncode == 0, "the library reads them"
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "said"),
+    [
+        (["calibrate", "LOOPS"], "", "LOOPS: no effect without --train"),
+        (["calibrate", "--train", "LOOPS"], None, f"run your program with {LOOPS_VARIABLE}="),
+        (["calibrate", "--train", "LOOPS"], "a,b\n", "has no recorded loops"),
+        (["calibrate", "--train", "LOOPS", "-r", "2"], "", "is not launched"),
+        (["calibrate", "--train", "LOOPS"], f"{BEGINS}4096 x a CPU\n", "record the loops on the machine"),
+    ],
+)
+def test_loops_that_cannot_be_trained_on_are_refused(
+    words: list[str], text: str | None, said: str, tmp_path: Path
+) -> None:
+    loops = tmp_path / "loops.csv"
+    if text is not None:
+        loops.write_text(text)
+    done = corescale(*(str(loops) if word == "LOOPS" else word for word in words))
+    assert done.returncode == ExitCode.USAGE
+    assert said in done.stderr and done.stderr.count("\n") == 1
 
 
 def test_a_folder_that_cannot_be_written_is_said_before_anything_is_measured(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from corescale.conclude.block_size import scoring
+from corescale.conclude.block_size import recorded, scoring
 from corescale.errors import UsageError
 from corescale.records import Configuration, Layout, Record
 
@@ -66,6 +66,50 @@ def test_the_noise_floor_is_what_another_launchs_best_block_loses() -> None:
     noise = scoring.trained(records, groups=1).noise()
     assert noise is not None and noise.mean == pytest.approx(0.2)
     assert scoring.trained(records[:1], groups=1).noise() is None
+
+
+def recorded_text(loops: Mapping[tuple[str, int, int], float], cpus: str = "2 x a CPU") -> str:
+    """A file of loops with these nanoseconds of an iteration, whose claims take 60 ns; two runs, the second slower."""
+    found = ""
+    for slower in (1.0, 1.5):
+        found += f"{recorded.BEGINS}{cpus}\n# site,n,threads,iteration_ns,block,calls,least_ns\n"
+        for (site, n, threads), w in loops.items():
+            for block in (1, 4, 16, 64, 256):
+                took = n * w / threads + n / (threads * block) * 60 + min(block, n / threads) * w / 2
+                found += f'"{site}",{n},{threads},{w * slower},{block},1,{took * slower}\n'
+    return found
+
+
+LOOPS = {("a.cpp:3", 1000, 2): 20.0, ("a.cpp:3", 4000, 2): 20.0, ("b.cpp:9", 1000, 2): 900.0}
+
+
+def test_recorded_loops_are_columns_by_the_least_of_all_runs() -> None:
+    found = recorded.recorded(recorded_text(LOOPS), "loops.csv", "2 x a CPU", 1)
+    assert [(one.platform, one.case.iterations) for one in found.columns] == [(site, n) for site, n, _ in LOOPS]
+    assert [one.case.iteration_ns for one in found.columns] == [20, 20, 900]
+    assert found.columns[0].blocks == (1, 4, 16, 64, 256)
+    assert found.columns[0].times[0] == pytest.approx((1000 * 20 / 2 + 500 * 60 + 10) * 1e-9)
+
+
+def test_models_are_fitted_to_recorded_loops_without_the_formula_that_wants_their_bytes() -> None:
+    found = scoring.scores(recorded.recorded(recorded_text(LOOPS), "loops.csv", "2 x a CPU", 1))
+    assert "published" not in found.held_out and found.held_out["constant 16"].mean > found.held_out["line travel"].mean
+    assert set(found.weights) == {"trained_near", "trained_spread"}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "has no recorded loops"),
+        (recorded_text(LOOPS, "4 x another"), "is of 4 x another and not of 2 x a CPU"),
+        (recorded_text({}) + "1,2\n", "is no loop"),
+        (recorded_text({}) + '"a",1000,2,nan,16,3,100\n', "is no loop"),
+        (recorded_text({}) + '"a",1000,2,20,16,1,100\n"a",1000,2,20,4,1,100\n', "called often enough"),
+    ],
+)
+def test_a_file_that_tells_nothing_of_loops_here_is_refused(text: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        recorded.recorded(text, "loops.csv", "2 x a CPU", 1)
 
 
 @functools.cache

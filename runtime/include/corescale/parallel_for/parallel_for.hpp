@@ -39,8 +39,8 @@ void parallel_for_blocks(Team& team, First first, Last last, Body&& body, const 
   const auto block = [first, &body](std::uint64_t begin, std::uint64_t end) {
     std::invoke(body, detail::after<index>(first, begin), detail::after<index>(first, end));
   };
-  detail::run_loop(detail::team_ref::to(team), detail::distance(first, last), block, options,
-                   detail::call_site(here, &detail::type_mark<Body>));
+  detail::run_loop(detail::team_ref::to(team), detail::distance(first, last), block, options, here,
+                   &detail::type_mark<Body>);
 }
 
 /// body(i) for each i in first .. last - 1.
@@ -54,8 +54,8 @@ void parallel_for(Team& team, First first, Last last, Body&& body, const loop_op
     const auto shift = static_cast<std::uint64_t>(first);
     for (std::uint64_t i = begin + shift; i != end + shift; ++i) std::invoke(body, static_cast<index>(i));
   };
-  detail::run_loop(detail::team_ref::to(team), detail::distance(first, last), block, options,
-                   detail::call_site(here, &detail::type_mark<Body>));
+  detail::run_loop(detail::team_ref::to(team), detail::distance(first, last), block, options, here,
+                   &detail::type_mark<Body>);
 }
 
 /// body(row, column) for each row below `rows` and column below `columns`, as OpenMP's collapse(2): blocks are of consecutive pairs,
@@ -70,8 +70,8 @@ void parallel_for_2d(Team& team, Rows rows, Columns columns, Body&& body, const 
       for (; column < width && begin < end; ++column, ++begin)
         std::invoke(body, static_cast<Rows>(row), static_cast<Columns>(column));
   };
-  detail::run_loop(detail::team_ref::to(team), detail::distance(Rows{0}, rows) * width, block, options,
-                   detail::call_site(here, &detail::type_mark<Body>));
+  detail::run_loop(detail::team_ref::to(team), detail::distance(Rows{0}, rows) * width, block, options, here,
+                   &detail::type_mark<Body>);
 }
 
 /// body(*it) for each it in first .. last - 1, as std::for_each.
@@ -85,8 +85,8 @@ void parallel_for_each(Team& team, Iterator first, Iterator last, Body&& body,
     const Iterator stop = first + static_cast<offset>(end);
     for (Iterator it = first + static_cast<offset>(begin); it != stop; ++it) std::invoke(body, *it);
   };
-  detail::run_loop(detail::team_ref::to(team), detail::steps(last - first), block, options,
-                   detail::call_site(here, &detail::type_mark<Body>));
+  detail::run_loop(detail::team_ref::to(team), detail::steps(last - first), block, options, here,
+                   &detail::type_mark<Body>);
 }
 
 /// body(element) for each element of a random-access range.

@@ -26,6 +26,8 @@ class Case:
     computation: float
     """p where an iteration computes 1024**p steps"""
     iterations: int = ITERATIONS
+    iteration_ns: float = 0
+    """nanoseconds of one iteration as measured; 0: by what it reads, writes and computes"""
 
 
 @dataclass(frozen=True)

@@ -102,6 +102,8 @@ def times(constants: Mapping[str, float], case: Case, blocks: Floats) -> Floats:
 
 def iteration_ns(constants: Mapping[str, float], case: Case) -> float:
     """Nanoseconds of one iteration."""
+    if case.iteration_ns:
+        return case.iteration_ns
     bytes_ = constants["iteration_read"] * case.read + constants["iteration_write"] * case.write
     return constants["iteration_base"] + bytes_ + constants["iteration_operation"] * math.pow(1024, case.computation)
 

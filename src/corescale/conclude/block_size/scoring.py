@@ -137,19 +137,21 @@ class Scores:
 def scores(of: Trained) -> Scores:
     """The scores of policies as launched, and of models on the launched times, at blocks between the launched ones.
 
+    The published formula wants the bytes and operations of an iteration: loops that have only its time do not score it.
     Raises UsageError for fewer than two loops, of which none could be held out.
     """
     if len(of.columns) < 2:
-        raise UsageError("one loop leaves none to fit to", where="training", remedy="name more levels")
+        raise UsageError("one loop leaves none to fit to", where="training", remedy="train on several loops or sizes")
     ours, balance = LoopTime(computes=True, unit=1e9), LineTravel(computes=True, unit=1e9)
     models: Mapping[str, BlockModel] = {
         "line travel": balance,
         "loop time": ours,
-        "published": Published(),
         "N / B L + O(N) / T": Cost(),
         "constant 16": Constant(16),
         "constant 64": Constant(64),
     }
+    if not any(column.case.iteration_ns for column in of.columns):
+        models = {**models, "published": Published()}
     held_out = {name: of.held_out(model) for name, model in models.items()}
     fitted, weights = ours.told(of.columns), balance.weights(of.columns)
     return Scores(len(of.columns), fitted, of.noise(), weights, of.by_launches(), held_out)

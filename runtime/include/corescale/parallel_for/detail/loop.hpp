@@ -129,15 +129,13 @@ struct team_ref {
   bool work(std::size_t k, worker_ref worker) const { return run(team, k, worker); }
 };
 
-/// A place that loops, as a number: what is learned there is kept under it.
-std::uint64_t call_site(const source_place& here, const void* body_type) noexcept;
-
 /// Differs between types.
 template <class T>
 inline constexpr char type_mark = 0;
 
 /// The loop. What leaves a body leaves this call, after all threads have ended; no block is claimed after it.
+/// What is learned belongs to the place and the type of the body, `type_mark` of it.
 void run_loop(const team_ref& team, std::uint64_t n, const loop_body& body, const loop_options& options,
-              std::uint64_t site);
+              const source_place& here, const void* body_type);
 
 }  // namespace corescale::detail
