@@ -9,7 +9,7 @@ from typing import Literal
 
 from corescale.declare import factors
 from corescale.declare.experiment import Factor
-from corescale.declare.factors.threads import divisors
+from corescale.declare.factors.threads import Count, divisors
 from corescale.declare.request import Request
 from corescale.errors import UnavailableError, UsageError
 from corescale.machine import Machine
@@ -49,7 +49,7 @@ def named(
         factor, missing = factor_of(name, kind, every, machine, where)
         left_out += missing
         found.append(factor)
-    return filling(found, {name for name, text, _ in texts if text == "auto"}, machine), left_out
+    return filling(found, {name for name, text, _ in texts if "auto" in text.split(",")}, machine), left_out
 
 
 def filling(chosen: Sequence[Factor], automatic: Collection[str], machine: Machine) -> list[Factor]:
@@ -71,6 +71,7 @@ def factor_of(
     """The factor with the levels that can be used here, and one line on each that cannot.
 
     `lenient`: an allocator that is not here is left out, too; otherwise it is an error.
+    Numbers of threads, ranks or nodes next to `auto` are left out if they are above the machine's largest.
     """
     table = factors.KINDS[kind]
     levels: list[Level] = []
@@ -78,6 +79,13 @@ def factor_of(
     if texts == "auto":
         automatic, reasons = table.auto(name, machine)
         levels, left_out = list(automatic), list(reasons)
+    elif "auto" in texts and isinstance(table, Count):
+        numbers = [text for text in texts if text != "auto"]
+        asked, _ = factor_of(name, kind, numbers, machine, where, lenient=lenient)
+        here, left_out = factor_of(name, kind, "auto", machine, where)
+        most = max(map(int, here.levels))
+        levels = sorted({*map(int, here.levels), *(level for level in map(int, asked.levels) if level <= most)})
+        left_out += [f"{name}={level}: above {most}, the most here" for level in asked.levels if int(level) > most]
     else:
         _must_stand_alone(name, table, texts, where)
         _must_be_few(name, len(texts), where)

@@ -76,7 +76,7 @@ def chosen(
             factor = factor.model_copy(update={"levels": factor.levels[:1]})
         found.append(factor)
         left_out += missing
-    automatic = {name for name, table in given.items() if table.levels == "auto"}
+    automatic = {name for name, table in given.items() if "auto" in table.levels}
     return filling(found, automatic, machine), left_out
 
 
@@ -152,7 +152,7 @@ def check(made: Experiment, machine: Machine, declared: Sequence[Mapping[str, Fa
             must_be(column, {*names, *made.study.columns}, "column", where)
         for name, level in output.selected():
             levels = [tables[name].levels for tables in declared if name in tables]
-            if levels and "auto" not in levels and level not in EXTREMES:
+            if levels and not any("auto" in some for some in levels) and level not in EXTREMES:
                 must_be(str(level), {str(one) for some in levels for one in some}, f"level of {name}", where)
 
 

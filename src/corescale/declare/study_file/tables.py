@@ -24,7 +24,7 @@ class FactorTable(Model):
     """What is varied."""
 
     levels: Levels | Literal["auto"]
-    """auto: those worth trying on this machine"""
+    """auto: those worth trying on this machine; numbers of threads, ranks or nodes may stand beside it in a list"""
     kind: Literal[tuple(factors.KINDS)] | None = None  # type: ignore[valid-type]
     """how a level reaches the program; follows from the name where it is not given"""
     along: Mapping[str, Levels] = {}
@@ -38,7 +38,7 @@ class FactorTable(Model):
     @model_validator(mode="after")
     def _one_each(self) -> Self:
         for name, values in self.along.items():
-            if self.levels == "auto" or len(values) != len(self.levels):
+            if "auto" in self.levels or len(values) != len(self.levels):
                 raise ValueError(f"{name} needs one value for each level")
         return self
 

@@ -118,17 +118,29 @@ def test_other_derivatives_do_not_count_as_one_thread_of_this_one() -> None:
         assert answer.ratio.estimate == pytest.approx(1, abs=0.01)
 
 
-MANY = ("threads=1,10,24",)
+KNEES = {"knee_of_figure_3": (10, 15, 24), "knee_of_figure_4": (10, 24)}
 
 
-@pytest.mark.parametrize("name", ["knee_of_figure_3", "knee_of_figure_4"])
+@pytest.mark.parametrize("name", KNEES)
 def test_knees_are_asked_about_where_there_are_cores(name: str) -> None:
-    assert verdicts(NEWTON, name, stuck, 48, MANY) == {"holds"}
-    assert verdicts(NEWTON, name, perfect, 48, MANY) == {"does not hold"}
-    for answer in said(NEWTON, name, stuck, 2, MANY):
+    few = ["threads=" + ",".join(map(str, (1, *KNEES[name])))]
+    worse = but(1.2, stuck, threads=24)
+    assert verdicts(NEWTON, name, worse, 48, few) == {"holds"}
+    assert verdicts(NEWTON, name, perfect, 48, few) == {"does not hold"}
+    for answer in said(NEWTON, name, worse, 2, few):
         assert answer.verdict == "not on this machine" and answer.why.startswith("oversubscribed on this machine: ")
-    (few,) = said(NEWTON, "knee_of_figure_4", stuck)
-    assert few.why == "left out of this run: threads=24"
+    for answer in said(NEWTON, name, worse):
+        assert answer.why.startswith("left out of this run: threads=")
+
+
+@pytest.mark.parametrize(("cores", "knees"), [(2, ()), (16, (10, 15)), (24, (10, 15, 24)), (64, (10, 15, 24))])
+def test_a_machine_that_has_the_cores_gets_the_levels_of_the_knees(cores: int, knees: tuple[int, ...]) -> None:
+    made = study_file.experiment(studies.find(NEWTON), machine(cores))
+    (threads,) = (factor.levels for factor in made.factors if factor.name == "threads")
+    assert [level for level in threads if level in (10, 15, 24)] == list(knees)
+    assert {1, 2, cores} <= {*threads} and max(map(int, threads)) == cores
+    left_out = [line for line in made.left_out if line.startswith("threads=")]
+    assert len(left_out) == 3 - len(knees)
 
 
 def test_what_a_run_leaves_out_is_not_said_to_have_failed() -> None:
