@@ -115,6 +115,17 @@ std::vector<pid_t> kill_descendants() {
   return processes;
 }
 
+pid_t tracer_of_zombie(pid_t process) {
+  if (state_of(process).letter != 'Z' || threads_of(process).size() > 1) return 0;
+  pid_t tracer = 0;
+  for_each_line(read_file(proc(process) + "/status"), [&](std::string_view line) {
+    if (take_word(line) == "TracerPid:") tracer = parse_number<pid_t>(take_word(line)).value_or(0);
+  });
+  return tracer;
+}
+
+bool can_look() { return bool(descriptor(open("/proc/self/stat", O_RDONLY | O_CLOEXEC))); }
+
 void continue_stopped(pid_t process) {
   if (state_of(process).letter == 'T') kill(process, SIGCONT);
 }

@@ -31,6 +31,12 @@ std::vector<pid_t> running_descendants();
 /// (Linux 5.3).
 std::vector<pid_t> kill_descendants();
 
+/// The process that traces this one, which has ended and is not reaped yet; 0 for none, and if it runs.
+pid_t tracer_of_zombie(pid_t process);
+
+/// Whether processes can be looked at: not once a program has left this one no descriptor.
+bool can_look();
+
 /// Lets a process go on that a signal has stopped.
 void continue_stopped(pid_t process);
 

@@ -103,6 +103,7 @@ void tree_group::make_unified(const cgroup_place& place) {
   govern_memory(place.directory());
   std::tie(unified_, birthplace_) = new_group(place.directory());
   if (unified_.empty()) return;
+  kill_ = descriptor(open((unified_ + "/cgroup.kill").c_str(), O_WRONLY | O_CLOEXEC));
   repeat_limit(place, unified_, "/memory.max");
 }
 
@@ -119,7 +120,7 @@ void tree_group::enter_memory(const cgroup_place& place) {
 }
 
 void tree_group::disown() {
-  birthplace_ = descriptor();
+  birthplace_ = descriptor(), kill_ = descriptor();
   remove_group(unified_);
   unified_.clear();
 }
@@ -131,7 +132,7 @@ tree_group::~tree_group() {
 }
 
 void tree_group::kill() const {
-  if (!unified_.empty()) write_file(unified_ + "/cgroup.kill", "1");
+  if (kill_) write_all(kill_.get(), "1");
 }
 
 std::optional<double> tree_group::cpu_seconds() const {

@@ -34,7 +34,7 @@ class tree_group {
   std::string name() const { return unified_.substr(unified_.rfind('/') + 1); }
   /// Seconds of all processes that were ever in the group.
   std::optional<double> cpu_seconds() const;
-  /// Kills every process in the group at once, where the kernel (from 5.14) can.
+  /// Kills every process in the group at once, where the kernel (from 5.14) can; opens no file for it.
   void kill() const;
   /// Bytes now: anonymous pages of all processes, each once, and none of files or of the page cache.
   std::optional<std::uint64_t> anonymous() const;
@@ -46,7 +46,7 @@ class tree_group {
   std::string unified_;        // directories; empty: none
   std::string memory_parent_;  // of version 1
   std::string memory_;
-  descriptor birthplace_, memory_held_;
+  descriptor birthplace_, memory_held_, kill_;
 };
 
 }  // namespace corescale::probe

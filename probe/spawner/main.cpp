@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // corescale-spawn: starts one program, leaves nothing running, and reports what it used as one line of JSON.
-// Exit status: 0 reported, 1 the report could not be written, 2 the command line makes no sense. If the
-// program sends it a signal to end, it ends by that signal, but after the report.
+// Exit status: 0 reported, 1 the report could not be written, 2 the command line makes no sense, 3 reported, and
+// something is left that the parent must end, as it could not be looked at. If the program sends it a signal to end,
+// it ends by that signal, but after the report.
 #include <signal.h>
 #include <stdio.h>
 #include <sys/types.h>
@@ -48,7 +49,7 @@ int spawn(arguments asked) {
   const report result = run(asked, output.get());
   if (!write_all(output.get(), to_json(result))) return complain(asked.report.c_str(), strerror(errno), 1);
   if (result.asked_by_program != 0) die_of(result.asked_by_program);
-  return 0;
+  return result.unseen ? 3 : 0;
 }
 
 }  // namespace

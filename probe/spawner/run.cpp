@@ -66,7 +66,8 @@ void describe_end(report& result, const supervised& outcome, int status) {
 }
 
 /// The group's account includes every process that stayed in it. Without a group, what was reaped counts,
-/// unless the samples alone show more.
+/// unless the samples alone show more. If more was reaped than the group has, some process left the group, and
+/// both are lower bounds.
 void describe_cpu(report& result, const tree_group* group) {
   constexpr double rounding = 0.005;  // seconds; the samples count from the execution, rusage from the fork
   constexpr double of_exits =
@@ -79,7 +80,9 @@ void describe_cpu(report& result, const tree_group* group) {
   const double sampled = used.schedule().value_or(schedule_times{}).on_cpu;
   const bool missed = sampled > told + rounding;
   result.user += (missed ? sampled : told) - reaped;
-  const bool escaped = all ? used.left_group() : used.children_undetected();
+  constexpr double apart = 1.01;  // the kernel rounds both accounts
+  const bool outside = all && reaped > apart * *all + rounding;
+  const bool escaped = all ? used.left_group() || outside : used.children_undetected();
   result.cpu_kind = missed || escaped ? "sampled" : all ? "group" : "reaped";
   result.unreaped = missed || told > of_exits * reaped + rounding || used.children_undetected();
 }
@@ -121,6 +124,7 @@ class follower {
     const main_end end = children.ended().value_or(main_end{monotonic(), SIGKILL});
     result.wall = (outcome.why == verdict::exited ? end.at : outcome.when) - told.started;
     result.leftovers = outcome.leftovers, result.survivors = outcome.survivors;
+    result.unseen = outcome.unseen;
     result.stopped = outcome.stopped, result.asked_by_program = outcome.asked_by_program;
     result.used = children.used();
     describe_end(result, outcome, end.status);

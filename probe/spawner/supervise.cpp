@@ -24,10 +24,11 @@ namespace corescale::probe {
 namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
-constexpr double look_share = 0.005;  // of one core, at most, for looking at the tree
-constexpr double first_look = 0.01;   // seconds; a look at one process takes 50 us of another core
-constexpr double kill_patience = 10;  // seconds
-constexpr double reap_share = 0.1;    // seconds of reaping before each look for what still runs
+constexpr double look_share = 0.005;    // of one core, at most, for looking at the tree
+constexpr double first_look = 0.01;     // seconds; a look at one process takes 50 us of another core
+constexpr double kill_patience = 10;    // seconds
+constexpr double blind_patience = 0.5;  // seconds, where nothing can be looked at
+constexpr double reap_share = 0.1;      // seconds of reaping before each look for what still runs
 
 sigset_t watched_signals() {
   sigset_t set;
@@ -74,6 +75,12 @@ bool is_gone(pid_t process) {
   return poll(&ended, 1, 0) == 1;
 }
 
+/// Whoever of the launch traces its ended main process is told of that end first, and may never take note: ends it.
+bool end_tracer_of_ended(const reaping& children) {
+  const pid_t tracer = tracer_of_zombie(children.main());
+  return tracer != 0 && tracer != getpid() && is_descendant(tracer) && kill(tracer, SIGKILL) == 0;
+}
+
 /// When to look at the tree: soon, so that short programs are seen too, then less and less often, up to the
 /// interval asked for; and less often yet where a look is expensive.
 class watch {
@@ -114,6 +121,7 @@ verdict wait_for_end(const arguments& asked, reaping& children, double started, 
     if (now < eyes.next()) continue;
     if (reader_gone(report) || is_gone(asked.beside)) return verdict::cancelled;
     eyes.look(look);
+    stopped = end_tracer_of_ended(children) || stopped;  // it sees the end late
   }
 }
 
@@ -147,7 +155,7 @@ void kill_by_number(const reaping& children) {
 /// processes that fork and end escape every round, but not their group's end.
 std::set<pid_t> kill_all(reaping& children, const std::function<void()>& kill_group) {
   std::set<pid_t> killed;
-  for (const double deadline = monotonic() + kill_patience;
+  for (const double deadline = monotonic() + (can_look() ? kill_patience : blind_patience);
        !children.childless() && monotonic() < deadline;) {
     kill_group();
     const auto reached = kill_descendants();
@@ -188,9 +196,10 @@ supervised supervise(const arguments& asked, reaping& children, double started, 
   auto killed = kill_all(children, kill_group);
   killed.erase(children.main());
   auto survivors = children.childless() ? std::vector<pid_t>() : running_descendants();
+  const bool unseen = !children.childless() && !can_look();
   for (const pid_t alive : survivors) killed.erase(alive);
   const int leftovers = std::max(static_cast<int>(killed.size()), children.killed() - before);
-  return {why, when, leftovers, std::move(survivors), stopped, asked_by_program};
+  return {why, when, leftovers, std::move(survivors), unseen, stopped, asked_by_program};
 }
 
 }  // namespace corescale::probe

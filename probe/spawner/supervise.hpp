@@ -23,6 +23,8 @@ struct supervised {
   int leftovers;
   /// Those that could not be killed within ten seconds: of another user, or stuck in the kernel.
   std::vector<pid_t> survivors;
+  /// Whether something is left of which nothing can be seen, so that the lab must end it.
+  bool unseen;
   /// Whether this process was stopped meanwhile, so that it saw the end late.
   bool stopped;
   /// The signal by which the program itself asked this process to end, or 0.

@@ -365,6 +365,54 @@ class TestSpawnerItself:
         assert (report.status, report.signal) == ("timeout", signal.SIGKILL)
         assert not alive(int(pid.read_text()))
 
+    @pytest.mark.parametrize("grouped", [True, False])
+    def test_one_that_the_program_leaves_no_descriptor_leaves_no_session_behind(
+        self, grouped: bool, tmp_path: Path
+    ) -> None:
+        pid = tmp_path / "pid"
+        take = f"""import os, sys, time, resource as r
+if os.fork():
+    while not os.path.exists({str(pid)!r}): time.sleep(0.01)
+    sys.exit()
+os.setsid()
+r.prlimit(int(os.environ['SPAWNER']), r.RLIMIT_NOFILE, (0, 0))
+open({f"{pid}.part"!r}, 'w').write(str(os.getpid()))
+os.rename({f"{pid}.part"!r}, {str(pid)!r})
+time.sleep(1000)"""
+        script = 'SPAWNER=$PPID exec "$@"'
+        report = spawn("sh", "-c", script, "sh", sys.executable, "-S", "-c", take, memory_group=grouped)
+        assert (report.status, report.leftovers > 0) == ("ok", True), report.tail
+        assert not alive(int(pid.read_text()))
+
+    def test_the_end_of_a_program_that_its_own_child_traces_is_seen(self) -> None:
+        """The kernel tells the tracer first, which never asks."""
+        seize = "import ctypes, os, time; done = ctypes.CDLL(None).ptrace(0x4206, os.getppid(), 0, 0) == 0\n"
+        seize += "os.write(1, b'x' if done else b'-'); os.close(1); time.sleep(1000)"
+        script = (
+            f"import os, subprocess, sys; one = subprocess.Popen([sys.executable, '-S', '-c', {seize!r}], stdout=-1)"
+        )
+        script += "\nos._exit(3 if one.stdout.read(1) == b'x' else 4)"
+        report = spawn(sys.executable, "-S", "-c", script, timeout=30.0)
+        if report.exit_code == 4:
+            pytest.skip("no parent may be traced here")
+        assert (report.status, report.exit_code, bounds(report)["wall"]) == ("failed", 3, "upper")
+
+    def test_time_outside_the_group_makes_its_account_a_lower_bound(self) -> None:
+        """Nothing looks at the child that leaves: the program itself waits for it."""
+        if spawn("true").cpu_kind != "group":
+            pytest.skip("no group can be made here")
+        leave = """import os, time
+root = next(f for f in ('/sys/fs/cgroup/unified', '/sys/fs/cgroup') if os.path.isdir(f))
+mine = next(line[3:] for line in open('/proc/self/cgroup') if line.startswith('0::'))
+if os.fork(): os._exit(os.wait()[1])
+open(root + os.path.dirname(mine) + '/cgroup.procs', 'w').write(str(os.getpid()))
+while time.process_time() < 0.2: pass"""
+        report = spawn(sys.executable, "-S", "-c", leave, sample_ms=0)
+        if report.status != "ok":
+            pytest.skip("no group can be left here")
+        assert report.user + report.system >= 0.19
+        assert bounds(report)["user"] == "lower"
+
     def test_a_program_that_stops_it_ends_all_the_same(self) -> None:
         report = spawn("sh", "-c", "kill -STOP $PPID; exit 3")
         assert (report.exit_code, bounds(report)["wall"]) == (3, "upper")

@@ -38,6 +38,7 @@ def measured() -> None:
 def main() -> None:
     """Entry point of `corescale`; every error a person can cause is one line and a documented exit code."""
     _began.append(time.monotonic())
+    _have_one_thread()
     interruptions.install()
     try:
         sys.exit(_run(sys.argv[1:]))
@@ -56,6 +57,14 @@ def main() -> None:
             remedy = "raise the limit (ulimit -a shows all), or end other programs"
             fail(f"the system gives no more: {why}; {remedy}", ExitCode.UNAVAILABLE)
         fail(_defect(error), ExitCode.INTERNAL)
+
+
+def _have_one_thread() -> None:
+    """OpenBLAS, which is loaded later, starts no threads: where it may not, it interrupts this process.
+
+    Only the C library is told. Programs are started with `os.environ`, which stays what the shell gave.
+    """
+    os.putenv("OPENBLAS_NUM_THREADS", "1")
 
 
 def _run(words: list[str]) -> int:

@@ -46,6 +46,9 @@ _OK = '{"status":"ok"'
 _KILLED = "killed"
 """replaces the report of a spawner that was killed although its rank was not to end"""
 _STARTER_KILLED = "what started the ranks was killed: by the program, or memory ran out (dmesg)\n"
+_DELETED = "the folder in which ranks report was deleted: by the program, which must leave others' files in TMPDIR\n"
+LEAF = "leaf"
+"""the script's name in the folder of the ranks"""
 PATIENCE = 3.0
 """seconds to wait for the report of a rank whose launch has ended"""
 
@@ -82,7 +85,7 @@ def leaf(request: SpawnRequest, scratch: Scratch, cpus: Sequence[tuple[int, ...]
         ok=shlex.quote(_OK),
         killed=_KILLED,
     )
-    path = folder / "leaf"
+    path = folder / LEAF
     path.write_bytes(os.fsencode(text))  # arguments are bytes, and need not be text
     path.chmod(0o755)
     return path
@@ -117,6 +120,7 @@ def ended(
     It ended as the first rank that failed by itself, unless it was stopped before. Its last words omit lines of
     `chatter`.
     """
+    deleted = not (scratch.folder / "ranks" / LEAF).exists()
     ranks, undetected = _reports(scratch)
     all_told = (
         bool(ranks)
@@ -146,6 +150,8 @@ def ended(
     if report.status == "failed" and not failed and undetected:
         tail = "".join(f"rank {rank}: the spawner that measured it was killed\n" for rank in undetected)
         return replace(report, tail=tail), ranks
+    if report.status == "failed" and not failed and deleted:
+        return replace(report, tail=_DELETED), ranks
     if report.status == "signal":
         return replace(report, tail=_STARTER_KILLED), ranks
     if report.status != "failed" or not failed:

@@ -217,9 +217,10 @@ def differences(found: Sequence[Difference], where: str, experiment: Experiment)
 
 
 def alone(conclusion: Conclusion) -> Timing | None:
-    """The time of a single command; None if there is something to compare it with."""
-    if isinstance(conclusion, Scan) and len(conclusion.rows) == 1 and conclusion.weak is None:
-        return conclusion.rows[0].timing
+    """The time of a single command; None if there is something to compare it with, such as a serial program."""
+    if isinstance(conclusion, Scan):
+        only = len(conclusion.rows) == 1 and conclusion.weak is None and not conclusion.serial
+        return conclusion.rows[0].timing if only else None
     return conclusion[0].alone if isinstance(conclusion, tuple) and len(conclusion) == 1 else None
 
 

@@ -17,6 +17,7 @@ SCRIPT = (
     "env > %s.environment; ulimit -a > %s.limits;"
     " grep -E 'Sig(Blk|Ign|Cgt)|NoNewPrivs|^Cap|^Umask' /proc/self/status > %s.status"
 )
+HOOK = "echo ${OPENBLAS_NUM_THREADS-unset} > hook"
 OF_RANKS = ("OMPI_", "PMIX_", "PRTE_", "ORTE_", "OPAL_", "HWLOC_", "HFI_", "PSM2_", "IPATH_", "GPU_")
 OF_THE_LEAF = {"_", "SHLVL", "OLDPWD", "PWD"}
 """What a shell on the way sets; here PWD is the same folder."""
@@ -80,3 +81,16 @@ def test_a_locale_or_an_allocators_variable_is_a_circumstance_of_a_run(name: str
     variables = json.loads(file.read_text())["variables"]
     assert variables.get(name) == value
     assert "LC_CTYPE" not in variables
+
+
+@pytest.mark.parametrize(("given", "seen"), [((), "unset"), (("OPENBLAS_NUM_THREADS=7",), "7")])
+def test_corescale_itself_has_one_thread_and_no_program_is_told_so(
+    given: tuple[str, ...], seen: str, tmp_path: Path
+) -> None:
+    look = "read -r _ _ _ lab _ < /proc/$PPID/stat; ls /proc/$lab/task | wc -l > threads; : {threads};"
+    look += " echo ${OPENBLAS_NUM_THREADS-unset} > variable"
+    lab = (sys.executable, "-m", "corescale", "scan", "-q", "--threads", "1", "--runs", "2", "--out", "runs")
+    done = bare(tmp_path, "env", *given, *lab, "--prepare", f"sh -c {shlex.quote(HOOK)}", "--", "sh", "-c", look)
+    assert done.returncode == 0, done.stderr
+    told = [(tmp_path / name).read_text().strip() for name in ("threads", "variable", "hook")]
+    assert told == ["1", seen, seen]

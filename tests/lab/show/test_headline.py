@@ -69,6 +69,12 @@ def test_failures_that_count_stand_in_the_first_line_and_are_the_first_warning()
     assert conclude(made, experiment).warnings[0] == "b failed with exit code 1, and counts: -i (in 8 of 16 launches)"
 
 
+def test_one_level_is_compared_with_the_serial_program() -> None:
+    experiment = command_line.scan(ScanRequest(threads="1", serial="y", runs=8), ["x"], MACHINE)
+    made = play(experiment, lambda c: 1.0 if experiment.is_serial(c) else 2.0, policy.Uniform(experiment))
+    assert "x slower than the serial program [1.99" in headline(concluded(made, experiment, {}, {}))
+
+
 def test_a_command_may_be_called_serial() -> None:
     request = CompareRequest(runs=8, name=["serial", "parallel"], threads="1,2")
     experiment = command_line.compare(request, ["x", "y"], MACHINE)

@@ -114,6 +114,8 @@ class Spawner:
             fallen = self._fallen(running.returncode, complaint, begun, older)
             return replace(fallen, started=started, wall=wall, stopped=True)
         report = parse(text)
+        if running.returncode == UNSEEN:
+            report = replace(report, leftovers=report.leftovers + orphans.end(begun, _LIVE | older))
         if report.status == "cancelled" and not self._cancelled:  # somebody else cancelled it, not the lab
             return replace(report, status="signal", signal=signal.SIGTERM, tail=KILLED)
         return report
@@ -159,6 +161,9 @@ class Spawner:
 
 
 KILLED = "its parent, which measures it, was killed: by the program, or memory ran out (dmesg)"
+
+UNSEEN = 3
+"""Exit status of a spawner that has reported and left something that it could not look at."""
 
 _LIVE: set[int] = set()
 """The spawners of this process, which may run several at once."""

@@ -382,3 +382,13 @@ def test_a_pipe_in_the_place_of_a_ranks_report_is_none(experiment: Make, two_cor
     script = 'cd "${CORESCALE_RESULT%/result*}/ranks" && rm rank.1 && mkfifo rank.1; exit 0'
     record = failing(experiment("sh", "-c", script, levels={"ranks": (2,)}, timeout=float(PATIENCE)), two_cores)
     assert (record.status, record.bounds["peak_memory"]) == ("failed", "lower")
+
+
+@needs_mpi
+def test_a_rank_that_deletes_the_folder_of_reports_is_said_to(experiment: Make, two_cores: Machine) -> None:
+    script = 'rm -r "${CORESCALE_RESULT%/result*}/ranks"; exit 0'
+    record = failing(experiment("sh", "-c", script, levels={"ranks": (2,)}, timeout=float(PATIENCE)), two_cores)
+    assert (record.status, record.tail.splitlines()[0].partition(":")[0]) == (
+        "failed",
+        "the folder in which ranks report was deleted",
+    )
