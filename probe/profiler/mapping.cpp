@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The file, and its beginning and end in the life of a program.
 #include <fcntl.h>
-#include <link.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -82,16 +81,26 @@ File* mapped(const char* folder) {
 
 std::atomic<std::uint64_t> replaced;  // how often another object came to where one was
 std::atomic_flag reading;
-std::atomic<std::uint64_t> loads_read;  // the loads and unloads that the modules are of
 
-int count_loads(dl_phdr_info* object, std::size_t, void* given) {
-  *static_cast<std::uint64_t*>(given) = object->dlpi_adds + object->dlpi_subs;
-  return 1;
+// Where code is, as far as it was looked for. Only appended, so that a tick may look while another thread appends.
+struct Range {
+  std::uint64_t begin, end;
+};
+constexpr std::size_t most_ranges = 4096;
+Range range[most_ranges];
+std::atomic<std::size_t> ranges;
+
+bool is_known(std::uint64_t address) {
+  for (std::size_t i = ranges.load(std::memory_order_acquire); i-- > 0;)
+    if (address >= range[i].begin && address < range[i].end) return true;
+  return false;
 }
-std::uint64_t loads() {
-  std::uint64_t found = 0;
-  dl_iterate_phdr(count_loads, &found);
-  return found;
+
+void note_range(std::uint64_t begin, std::uint64_t end) {
+  const std::size_t count = ranges.load(std::memory_order_relaxed);
+  if (count == most_ranges || is_known(begin)) return;
+  range[count] = {begin, end};
+  ranges.store(count + 1, std::memory_order_release);
 }
 
 // Whether the range at the start of a line overlaps a range in `modules`, where a number comes before each.
@@ -147,6 +156,8 @@ static void read_environment() {
     if (const char* const number = getenv(name); number && rank < 0) rank = atoi(number);
 }
 
+static const File* last_file = nullptr;  // as `file`, but a child of a fork still has it
+
 void open_file() {
   File* const made = *folder ? mapped(folder) : nullptr;
   if (!made) return;
@@ -163,9 +174,8 @@ void open_file() {
   header.executable[length < 0 ? 0 : length] = '\0';
   header.census = census::zero();
   memcpy(header.signature, magic, sizeof magic);  // last: a process that is killed here has not begun
-  file = made;
+  last_file = file = made;
   open_timeline(folder);
-  read_modules();
 }
 
 bool room(void* at, std::size_t size) {
@@ -182,15 +192,9 @@ bool room(void* at, std::size_t size) {
   return true;
 }
 
-std::uint64_t placed(std::uint64_t address) {
-  return (address & 0xffffffffffff) | replaced.load(std::memory_order_relaxed) << 48;
-}
-
-// Keeps where the program's objects are, if any came or went.
+// Not by the loader: a tick may come while its thread holds the loader's lock, and a forked child may find it held.
 void read_modules() {
-  const std::uint64_t now = loads();
-  if (now == loads_read.load(std::memory_order_relaxed) || reading.test_and_set()) return;
-  loads_read.store(now, std::memory_order_relaxed);
+  if (reading.test_and_set()) return;
   const int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
   // Not on the stack: a tick may come on a program's own signal stack, of 8 KiB in all.
   static char line[1024], text[4096];
@@ -201,20 +205,39 @@ void read_modules() {
       if (text[i] != '\n') continue;
       line[length] = '\0';
       length = 0;
+      char* rest;
+      const std::uint64_t from = strtoull(line, &rest, 16), to = strtoull(rest + 1, &rest, 16);
+      if (rest[3] == 'x') note_range(from, to);
       keep_module(line);
     }
   if (maps >= 0) close(maps);
   reading.clear();
 }
 
+void forget_ranges() { ranges = 0; }
+
+std::uint64_t placed(std::uint64_t address) {
+  constexpr std::uint64_t begin = ~std::uint64_t{page - 1};
+  if (ranges < most_ranges && !is_known(address)) {
+    read_modules();
+    note_range(address & begin, (address & begin) + page);  // of no mapping: it is not looked for again
+  }
+  return (address & 0xffffffffffff) | replaced.load(std::memory_order_relaxed) << 48;
+}
+
+// Its objects are where its parent's are.
 void begin_child() {
+  const File* const parent = last_file;
   local = {};
-  file = nullptr;
-  loads_read = 0;
-  replaced = 0;
   reading.clear();
   open_file();
-  if (file) begin_main_thread();
+  if (!file) return;
+  const std::uint32_t length = parent->header.modules_length;
+  if (room(file->modules, length + 1)) {
+    memcpy(file->modules, parent->modules, length);
+    file->header.modules_length = length;
+  }
+  begin_main_thread();
 }
 
 namespace {
@@ -228,6 +251,7 @@ __attribute__((constructor)) void begin() {
   madvise(&own, sizeof own, MADV_WIPEONFORK);
   open_file();
   if (file) {
+    read_modules();
     begin_main_thread();
     pthread_atfork(nullptr, nullptr, begin_child);
   }

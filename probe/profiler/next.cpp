@@ -106,7 +106,7 @@ void* Symbol::found_for(const void* caller, bool all_see) {
   // A region's body whose last act is a call has left: what called it is here.
   const link_map* const object = object_of(caller);
   const bool is_own = object && object == object_of(reinterpret_cast<const void*>(in_any_object));
-  void* found = is_own ? nullptr : kept_for(object, all_see);
+  void* found = is_own ? dlsym(RTLD_NEXT, name_) : kept_for(object, all_see);
   if (!found && all_see && local.runtime) found = kept_for(object_of(local.runtime), true);
   return found || !all_see ? found : in_any_object(name_);
 }
@@ -130,5 +130,6 @@ CORESCALE_EXPORT int dlclose(void* library) {
   corescale::profiler::unloadings.fetch_add(2);
   const int result = real_dlclose(library);
   corescale::profiler::unloadings.fetch_add(2);
+  corescale::profiler::forget_ranges();
   return result;
 }

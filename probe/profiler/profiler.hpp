@@ -112,7 +112,8 @@ void change(Word to, Word from);
 
 // mapping.cpp
 void open_file();
-void read_modules();
+void read_modules();                          // keeps where the program's objects are
+void forget_ranges();                         // other objects may come where some were
 bool room(void* place, std::size_t size);     // whether it can be written there: a full disk kills who writes
 std::uint64_t placed(std::uint64_t address);  // a frame at this address, as of now
 void begin_child();
@@ -124,6 +125,7 @@ void log(State state, std::int64_t length, const Stack* place = nullptr);  // of
 // threads.cpp
 void begin_main_thread();
 void end_thread();
+std::int64_t faults();      // page faults of the calling thread
 void look(Thread& thread);  // its CPU and queue time, as of now; only of the calling thread
 void finish();
 void confine();  // finishes before the program forbids itself calls of the system
@@ -136,6 +138,7 @@ void share_signal(void (*tick)(int, siginfo_t*, void*));
 void pass_on(int number, siginfo_t* info, void* context);
 
 // stacks.cpp
+inline std::atomic<int> ticking;  // threads that are in a tick
 void start_ticks();
 void stop_ticks(Thread& thread);
 void book_busy(Thread& thread, std::int64_t time);  // its CPU time since it was last booked

@@ -3,7 +3,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
 #include <unwind.h>
@@ -105,22 +104,18 @@ std::int64_t clearing(std::int64_t pages, std::int64_t time) {
   return static_cast<std::int64_t>(static_cast<double>(pages) * cycle * header.cycles_of_a_fault);
 }
 
-void tick(int number, siginfo_t* info, void* context) {
-  if (info->si_code != SI_TIMER || info->si_value.sival_ptr != &period) return pass_on(number, info, context);
-  Thread* const thread = local.thread;
-  if (!thread || !live()) return;
-  const int error = errno;
+void look_around(Thread& thread, void* context) {
   const std::int64_t time = now();
-  const std::int64_t touched = thread->faults;
-  look(*thread);
-  const std::int64_t used = thread->cpu - thread->ticked;
-  ++thread->ticks;
-  book_busy(*thread, time);
-  if (thread->state == computing) {  // a wait is weighed whole, where it began
-    const State state = state_of(*thread, time);
+  const std::int64_t touched = thread.faults;
+  look(thread);
+  const std::int64_t used = thread.cpu - thread.ticked;
+  ++thread.ticks;
+  book_busy(thread, time);
+  if (thread.state == computing) {  // a wait is weighed whole, where it began
+    const State state = state_of(thread, time);
     Stack* const stack = here(context);
     const std::int64_t cleared =
-        state == computing ? std::min(used, clearing(thread->faults - touched, time)) : 0;
+        state == computing ? std::min(used, clearing(thread.faults - touched, time)) : 0;
     weigh(stack, state, used - cleared);
     weigh(stack, allocating, cleared);
     log(state, used, stack);
@@ -129,9 +124,17 @@ void tick(int number, siginfo_t* info, void* context) {
     const int active = census::count(word, census::running);
     if (others && active) weigh(stack, serial, used * others / active);
   }
-  if (thread->faults > touched) time_faults();
+  if (thread.faults > touched) time_faults();
   file->header.last_cycle = cycles();
   file->header.ended = now();
+}
+
+void tick(int number, siginfo_t* info, void* context) {
+  if (info->si_code != SI_TIMER || info->si_value.sival_ptr != &period) return pass_on(number, info, context);
+  const int error = errno;
+  ++ticking;
+  if (local.thread && live()) look_around(*local.thread, context);
+  --ticking;
   errno = error;
 }
 
@@ -147,7 +150,7 @@ void start_ticks() {
   event.sigev_notify = SIGEV_THREAD_ID;
   event.sigev_signo = signal_of_ticks;
   event.sigev_value.sival_ptr = const_cast<std::int64_t*>(&period);
-  event._sigev_un._tid = static_cast<pid_t>(syscall(SYS_gettid));
+  event._sigev_un._tid = gettid();
   Thread& thread = *local.thread;
   timer_t timer;
   thread.timer = timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &timer) == 0 ? number_of(timer) : -1;
@@ -169,7 +172,6 @@ void stop_ticks(Thread& thread) {
 }
 
 Stack* here(void* context) {
-  read_modules();
   std::uint64_t frame[deepest];
   Walk walk = {frame, 0, context ? counter_of(context) : 0};
   _Unwind_Backtrace(step, &walk);

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <threads.h>
 #include <unistd.h>
 
@@ -50,12 +49,6 @@ std::int64_t queued(const char* path) {
   return value;
 }
 
-// Pages that the calling thread was the first to touch.
-std::int64_t faults() {
-  rusage used{};
-  return getrusage(RUSAGE_THREAD, &used) == 0 ? used.ru_minflt : 0;
-}
-
 // One of this process that still runs.
 void look_at(Thread& thread) {
   if (&thread == local.thread) thread.faults = faults() - thread.faults_before;
@@ -73,7 +66,7 @@ void occupy(Thread& thread) {
   thread.cpu_before -= thread.cpu;
   thread.queued_before -= thread.queued;
   thread.faults_before -= thread.faults;
-  thread.id = static_cast<std::int32_t>(syscall(SYS_gettid));
+  thread.id = gettid();
   thread.since = now();
   if (!thread.started) thread.started = thread.since;
   const bool waits = thread.pool == openmp_pool;
@@ -108,6 +101,11 @@ int started(Result (*start)(void*), void* argument, Create create) {
 }
 
 }  // namespace
+
+std::int64_t faults() {
+  rusage used{};
+  return getrusage(RUSAGE_THREAD, &used) == 0 ? used.ru_minflt : 0;
+}
 
 void change(Word to, Word from) {
   if (!live()) return;
@@ -186,6 +184,7 @@ void confine() {
       stop_ticks(thread);
   file->header.confined = 1;
   finish();
+  for (int waited = 0; ticking && waited < 1000; ++waited) usleep(10);  // they make calls of the system
 }
 
 }  // namespace corescale::profiler

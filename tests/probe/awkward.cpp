@@ -2,6 +2,7 @@
 // Programs that do what is allowed and rare: awkward PART [SECONDS] [LIBRARY...]. Each computes for so many seconds of CPU
 // time after it, and ends with 0 if it was served as without a profiler.
 #include <dlfcn.h>
+#include <link.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
@@ -234,6 +235,20 @@ int two_hundred_forks() {
   return 0;
 }
 
+// Children that end at once, of threads that hold the loader's lock most of the time.
+int forks_beside_the_loader() {
+  std::atomic<bool> done{false};
+  std::vector<std::thread> made;
+  for (int i = 0; i < 2; ++i)
+    made.emplace_back([&done] {
+      while (!done) dl_iterate_phdr([](dl_phdr_info*, std::size_t, void*) { return 0; }, nullptr);
+    });
+  two_hundred_forks();
+  done = true;
+  for (auto& each : made) each.join();
+  return 0;
+}
+
 int libraries_by_turns() {
   for (int round = 0; round < 4; ++round)
     for (char* path : libraries) {
@@ -344,6 +359,7 @@ const std::map<std::string, std::function<int()>> parts = {
     {"compute", compute},
     {"churn", many_threads_by_turns},
     {"forks", two_hundred_forks},
+    {"forks_beside_the_loader", forks_beside_the_loader},
     {"libraries_by_turns", libraries_by_turns},
     {"coroutines", coroutines},
     {"close_all", close_all},

@@ -57,6 +57,10 @@ def test_a_program_that_forbids_itself_calls_of_the_system_lives_and_is_seen_unt
     assert any("seccomp" in note for note in whole.notes)
 
 
+def test_children_are_made_while_threads_hold_the_loader_s_lock() -> None:
+    assert awkward("forks_beside_the_loader").launch.report.exit_code == 0
+
+
 def test_a_jump_out_of_a_wait_ends_it() -> None:
     """It sleeps 0.05 s of a minute, computes, and sleeps."""
     thread = awkward("jump_out_of_sleep").profile.threads[0]

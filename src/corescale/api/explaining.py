@@ -27,6 +27,7 @@ from corescale.observe.profiler import Profiled, profiled
 from corescale.observe.symbols import Symbols
 from corescale.records import Configuration
 from corescale.show.explain import as_json
+from corescale.show.naming import label
 
 UNSEEN = "no library could be loaded into it: it is linked statically, set-user-id, or bypasses the C library"
 FULL = "a trace had too little room: free 17 MB of disk in the temporary folder (TMPDIR), or raise ulimit -f"
@@ -132,7 +133,7 @@ def _ledger(seen: Profiled, threads: int, alone: Ledger | None) -> Ledger:
     if not seen.profiles:
         why = FULL if seen.unwritten else UNSEEN
         return outside(threads, seen.wall, report.user + report.system, report.runqueue_wait or 0.0, why)
-    found = ledger(seen.profiles, seen.wall, alone, seen.work, seen.report.steal)
+    found = ledger(seen.profiles, seen.wall, alone, seen.work, seen.report.stolen)
     unseen = report.user + report.system - sum(profile.cpu for profile in seen.profiles)
     notes = [FULL] if seen.unwritten else []
     if unseen > max(0.1, 0.05 * (report.user + report.system)):
@@ -169,4 +170,8 @@ def _swaps(
         note(f"nothing was swapped: {blocks * launched} launches need --budget {needed:.0f}s")
         return ()
     run = loadable(lambda error: declare(unloadable=error), asked, machine)
-    return swaps(compare(run.records, run.experiment), booked)
+    compared = compare(run.records, run.experiment)
+    for one in compared:
+        if one.decision == "failed":
+            note(f"{label(one.other)} failed, so it returns nothing")
+    return swaps(compared, booked)

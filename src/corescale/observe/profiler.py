@@ -249,17 +249,19 @@ def _costs(header: Any) -> tuple[float, int, float]:
 def _thread(one: Any, begun: int, end: int, costs: tuple[float, int, float]) -> ThreadTimes:
     cycle, added, fault = costs
     touched = max(0, int(one["faults"] - one["faults_timed"]))
-    spent = _by_state(one["spent"])
+    spent, burnt = _by_state(one["spent"]), _by_state(one["burnt"])
     if not one["ended"] and one["state"] != 0:  # it was still waiting at the end
         state = STATES[int(one["state"])]
+        used = int(one["cpu"]) + int(one["cpu_before"]) - int(one["cpu_since"])
         spent = {**spent, state: spent.get(state, 0.0) + seconds(max(0, end - int(one["since"])))}
+        burnt = {**burnt, state: burnt.get(state, 0.0) + seconds(max(0, used))}
     return ThreadTimes(
         id=int(one["id"]),
         wall=seconds((int(one["ended"]) or end) - int(one["started"])),
         cpu=seconds(one["cpu"]),
         queued=seconds(one["queued"]),
         spent=spent,
-        burnt=_by_state(one["burnt"]),
+        burnt=burnt,
         calls={state: int(value) for state, value in zip(STATES, one["calls"], strict=True) if value},
         allocations=int(one["allocations"]),
         frees=int(one["frees"]),

@@ -24,7 +24,7 @@ def events(path: Path, header: Any, threads: Any, stacks: Any, end: int) -> Iter
     for file in path.parent.glob(f"timeline-{header['process']}-*"):
         if file.stat().st_size < _LINE.itemsize + _MOST_EVENTS * _EVENT.itemsize:
             continue  # the disk had no room
-        data = np.memmap(file, np.uint8, "r")[: _LINE.itemsize + _MOST_EVENTS * _EVENT.itemsize]
+        data = np.fromfile(file, np.uint8, _LINE.itemsize + _MOST_EVENTS * _EVENT.itemsize)  # a map's holes need room
         line = data[: _LINE.itemsize].view(_LINE)[0]
         if (int(line["process"]), int(line["started"])) != (int(header["process"]), begun):
             continue

@@ -41,7 +41,7 @@ class Seen:
 def see(*argv: str, threads: int = 1) -> Seen:
     launch = profiled(Launch(argv), threads, timeout=60)
     wall = launch.profiles[0].wall  # of the program; others only start it
-    return Seen(launch, ledger(launch.profiles, wall, stolen=launch.report.steal))
+    return Seen(launch, ledger(launch.profiles, wall, stolen=launch.report.stolen))
 
 
 def faultless(launch: Callable[[], Seen], wrong: Callable[[Seen], Mapping[str, float]]) -> Seen:

@@ -25,7 +25,7 @@ class Change:
 
 CHANGES = {
     "allocator": Change("the allocator", (LedgerRow.ALLOCATING,)),
-    "GLIBC_TUNABLES": Change("the size of pages", (LedgerRow.ALLOCATING, LedgerRow.INFLATED)),
+    "GLIBC_TUNABLES": Change("the size of pages", (LedgerRow.COMPUTING, LedgerRow.INFLATED, LedgerRow.ALLOCATING)),
     "bind": Change("the placement", (LedgerRow.INFLATED, LedgerRow.QUEUED)),
     "OMP_WAIT_POLICY": Change("the wait policy", (LedgerRow.BARRIER, LedgerRow.SPINNING)),
 }
@@ -55,6 +55,7 @@ def _chance(name: str, shares: Mapping[str, float], *, compared: bool) -> Chance
         return Chance(name, likely=True, why="the ledger does not limit its gain")
     if LedgerRow.INFLATED in rows and not compared:
         return Chance(name, likely=True, why=f"{LedgerRow.INFLATED} is not known without a launch with 1 thread")
+    rows = tuple(row for row in rows if row is not LedgerRow.COMPUTING)  # of which any share may be: one level checks it
     # Another program's share is not a share of this one's.
     given = 1.0 if LedgerRow.QUEUED in rows else 1.0 - shares[LedgerRow.QUEUED]
     share = sum(shares[row] for row in rows) / given if given > 0 else 1.0

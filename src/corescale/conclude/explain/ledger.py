@@ -96,8 +96,7 @@ def ledger(
     others = cpu - sum(main.cpu for main in mains)
     shared = len(mains) > 1 and not mains[0].is_rank
     wall = max(wall, *([_span(mains)] if shared else [main.wall for main in mains]))
-    rows = _together(mains, wall) if shared else _apart(mains, wall)
-    unseen = rows[LedgerRow.BLOCKED] if shared else sum(_owned(main)["unseen"] for main in mains)
+    rows, unseen = _together(mains, wall) if shared else _apart(mains, wall)
     rows[LedgerRow.QUEUED] += min(stolen, unseen)
     rows[LedgerRow.BLOCKED] -= min(stolen, unseen)
     useful = sum(rows[name] for name in USEFUL)
@@ -197,18 +196,18 @@ def _burnt(profile: Profile) -> float:
     return sum(thread.burnt.get(state, 0.0) for thread in profile.threads for state in _WAITS)
 
 
-def _apart(mains: Sequence[Profile], wall: float) -> dict[LedgerRow, float]:
-    """Rows of programs that do not share the launch's threads, such as ranks."""
+def _apart(mains: Sequence[Profile], wall: float) -> tuple[dict[LedgerRow, float], float]:
+    """Rows of programs that do not share the launch's threads, such as ranks; and what of `blocked` no source saw."""
     rows = dict.fromkeys(LedgerRow, 0.0)
     for main in mains:
         for name, seconds in _rows(main).items():
             rows[name] += seconds
         rows[LedgerRow.UNATTRIBUTED] += (wall - main.wall) * main.processors
-    return rows
+    return rows, sum(_owned(main)["unseen"] for main in mains)
 
 
-def _together(mains: Sequence[Profile], wall: float) -> dict[LedgerRow, float]:
-    """Rows of programs that share the launch's threads, as the processes of a pool do.
+def _together(mains: Sequence[Profile], wall: float) -> tuple[dict[LedgerRow, float], float]:
+    """Rows of programs that share the launch's threads, as a pool's processes do; and what of `blocked` no source saw.
 
     Each program knows only its own threads. A slot of the launch is absent while fewer threads exist than it has slots.
     Computing threads fill the other slots first, and waiting threads fill the rest.
@@ -233,7 +232,7 @@ def _together(mains: Sequence[Profile], wall: float) -> dict[LedgerRow, float]:
     for state in _WAITS:
         take(ROW_OF[state], sum(thread.spent.get(state, 0.0) for thread in threads))
     rows[LedgerRow.BLOCKED] += left
-    return rows
+    return rows, left
 
 
 def _span(mains: Sequence[Profile]) -> float:
@@ -301,7 +300,8 @@ def _notes(mains: Sequence[Profile], profiles: Sequence[Profile], others: float)
         found.append(f"{len(mains)} processes are summed: a wait counts only while the others leave a thread free")
     if not all(main.finished for main in mains):
         found.append(
-            "it was killed (at most 10 ms of each thread are missing), or gave way to a program without the profiler"
+            "it was killed (at most 10 ms of each thread are missing), ended past the C library,"
+            " or gave way to a program without the profiler"
         )
     if any(main.confined for main in mains):
         found.append("the program forbade itself system calls (seccomp): its time from then on is unattributed")

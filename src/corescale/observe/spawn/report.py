@@ -114,6 +114,12 @@ class SpawnReport:
         return _NO_START if self.status == "not-started" else self.exit_code or 0
 
     @property
+    def stolen(self) -> float:
+        """CPU seconds that the host took from the launch: its share of the steal, by CPU time."""
+        used = self.user + self.system
+        return self.steal * used / (used + (self.foreign or 0.0)) if used else 0.0
+
+    @property
     def full(self) -> bool:
         """Whether the program ran, and a file had no room for what it wrote."""
         return self.status != "not-started" and self.errno in (errno.ENOSPC, errno.EDQUOT)

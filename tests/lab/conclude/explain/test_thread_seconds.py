@@ -54,6 +54,13 @@ def test_what_the_host_took_is_waited_for_as_far_as_no_source_saw_a_thread() -> 
         assert found.rows[LedgerRow.BLOCKED] == pytest.approx(1.5 - queued)
 
 
+def test_what_the_host_took_is_no_wait_that_a_call_explains() -> None:
+    """Nor if two processes share the launch's threads."""
+    one = profile(thread(cpu=0.5, spent={"blocked": 0.5}), active=0.5, blocked=0.5, absent=1.0)
+    for seen in ([one], [one, replace(one, process=2)]):
+        assert ledger(seen, 1.0, stolen=0.8).rows[LedgerRow.QUEUED] == pytest.approx(0.0)
+
+
 def test_more_threads_than_cores_cost_nothing_that_the_launch_does_not_have() -> None:
     """Four threads on two cores: each waits half of the time, and no slot is lost."""
     threads = [thread(cpu=0.5, queued=0.5) for _ in range(4)]
