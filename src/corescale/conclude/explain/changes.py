@@ -55,7 +55,8 @@ def _chance(name: str, shares: Mapping[str, float], *, compared: bool) -> Chance
         return Chance(name, likely=True, why="the ledger does not limit its gain")
     if LedgerRow.INFLATED in rows and not compared:
         return Chance(name, likely=True, why=f"{LedgerRow.INFLATED} is not known without a launch with 1 thread")
-    rows = tuple(row for row in rows if row is not LedgerRow.COMPUTING)  # of which any share may be: one level checks it
+    # Any share of computing may be waits for the addresses of pages: one level is the check.
+    rows = tuple(row for row in rows if row is not LedgerRow.COMPUTING)
     # Another program's share is not a share of this one's.
     given = 1.0 if LedgerRow.QUEUED in rows else 1.0 - shares[LedgerRow.QUEUED]
     share = sum(shares[row] for row in rows) / given if given > 0 else 1.0
