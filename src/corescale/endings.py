@@ -67,7 +67,7 @@ def outcome(record: Ended) -> str:
     number = getattr(record, "signal", None) or abs(record.exit_code or 0)
     return {
         "ok": "succeeded",
-        "failed": f"failed with exit code {record.exit_code}",
+        "failed": f"failed with exit code {record.exit_code}" if record.exit_code else "failed",
         "signal": f"was killed by signal {number}",
         "timeout": f"did not end, and was killed after {record.wall:.3g} s",
         "not-started": "could not be started",

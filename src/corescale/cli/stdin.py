@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Standard input as a file: each launch reads it again, so all of it is kept before the first launch."""
 
-import atexit
 import contextlib
 import hashlib
 import re
@@ -77,8 +76,7 @@ def study(word: str) -> str:
     """The name of a file that holds a piped-in study and lasts as long as this process; any other word as it is."""
     if word not in NAMES:
         return word
-    scratch = Scratch().__enter__()  # if this process is killed, the next run removes it
-    atexit.register(scratch.__exit__)
+    scratch = Scratch().__enter__()  # ends with this process; if that is killed, the next run removes it
     file = scratch.folder / "stdin.toml"
     file.write_bytes(_read())
     return str(file)

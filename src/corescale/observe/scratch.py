@@ -4,15 +4,18 @@
 A folder names its host, since hosts that share a temporary directory may not see each other's locks.
 """
 
+import atexit
 import contextlib
 import errno
 import fcntl
 import hashlib
 import os
 import platform
+import secrets
 import shutil
 import stat
 import tempfile
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
@@ -25,6 +28,12 @@ PREFIX = f"corescale-launch-{platform.node()}-"
 
 MOST = 256 << 20
 """bytes of a file that a program left, which is read into memory"""
+
+PATIENCE = 5.0
+"""seconds in which ranks on other machines, which still write into a folder, must have ended"""
+
+_MADE: dict[Path, int | None] = {}
+"""the folders of this process, from just before they are made until they are gone, with their locks"""
 
 
 def content(path: Path) -> bytes:
@@ -100,28 +109,43 @@ class Scratch:
         return self._made(place) if os.access(place, os.W_OK) else self.folder
 
     def __enter__(self) -> Self:
-        self._held: list[tuple[Path, int]] = []
+        self._own: list[Path] = []
         self.folder = self._made(self._place or Path(tempfile.gettempdir()))
         return self
 
     def __exit__(self, *_: object) -> None:
         for file in self.counters.values():
             os.close(file)
-        for folder, lock in self._held:
-            _remove(folder)
-            os.close(lock)
+        for folder in self._own:
+            _end(folder)
 
     def _made(self, place: Path) -> Path:
         while True:  # a sweep may take it away before it is locked
-            folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
+            folder = place / f"{PREFIX}{secrets.token_hex(8)}"
+            self._own.append(folder)
+            _MADE[folder] = None
+            folder.mkdir(0o700)
             with contextlib.suppress(FileNotFoundError):
-                lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+                lock = _MADE[folder] = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
                 with contextlib.suppress(OSError):  # a file system without locks: no sweep gets one there either
                     fcntl.flock(lock, fcntl.LOCK_SH)
                 if folder.exists():
-                    self._held.append((folder, lock))
                     return folder
-                os.close(lock)
+
+
+@atexit.register
+def _end_all() -> None:
+    """A signal may have come while one of them was made or removed."""
+    for folder in list(_MADE):
+        _end(folder)
+
+
+def _end(folder: Path) -> None:
+    """Nothing if it has ended."""
+    if folder in _MADE:
+        _remove(folder)
+        if (lock := _MADE.pop(folder)) is not None:
+            os.close(lock)
 
 
 def sweep(place: Path | None = None) -> None:
@@ -143,7 +167,16 @@ def _remove_unless_held(folder: Path) -> None:
 
 
 def _remove(folder: Path) -> None:
-    """The folder, or what the program put in its place."""
-    shutil.rmtree(folder, ignore_errors=True)
-    with contextlib.suppress(OSError):
-        folder.unlink()
+    """The folder, or what the program put in its place. What is written there meanwhile is removed too."""
+    until = time.monotonic() + PATIENCE
+    while os.path.lexists(folder):
+        try:
+            shutil.rmtree(folder)
+        except OSError as error:
+            if error.errno in (errno.ENOTEMPTY, errno.ENOENT) and time.monotonic() < until:
+                time.sleep(0.01)
+                continue
+            shutil.rmtree(folder, ignore_errors=True)
+            with contextlib.suppress(OSError):
+                folder.unlink()
+            return

@@ -33,13 +33,16 @@ def platform(folder: Path, *, nodes: int = 4, cores: int = 4, both: float = 1.0,
     return path
 
 
-def compiled(folder: Path) -> str:
-    """simulated.c as `person`, with its build for SimGrid beside it; skips the test without a compiler for it."""
+def compiled(folder: Path, *options: str) -> str:
+    """simulated.c as `person`, with its build for SimGrid beside it; skips the test without a compiler for it.
+
+    With the option -DNOTHING_MEASURED its times are known exactly: they hold nothing that was measured here.
+    """
     compiler, plain = shutil.which("smpicc"), folder / "person"
     if compiler is None:
         pytest.skip("no smpicc (apt-get install libsimgrid-dev)")
     source = Path(__file__).with_name("simulated.c")
-    subprocess.run([compiler, "-O1", source, "-o", f"{plain}.smpi"], check=True)
+    subprocess.run([compiler, "-O1", *options, source, "-o", f"{plain}.smpi"], check=True)
     plain.write_text("#!/bin/sh\nexit 9\n")
     plain.chmod(0o755)
     return str(plain)

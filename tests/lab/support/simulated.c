@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a person's program does: `simulated pass` sends a byte to the next rank and back; `simulated work` computes for some CPU time;
-   `simulated fail` fails in its last rank, `simulated alone` if there is another; in `simulated stuck` the last rank waits for a message that nobody sends. */
+   `simulated charge` says that it computes for a second; `simulated fail` fails in its last rank, `simulated alone` if there is another;
+   in `simulated stuck` the last two ranks wait for messages that nobody sends. */
 #include <mpi.h>
+#include <smpi/smpi.h>
 #include <stdio.h>
 #include <string.h>
+
+#ifdef NOTHING_MEASURED
+/* Times are then those of messages and of what is charged alone, and equal in every launch. */
+const char charges_itself[] = "corescale_simulates_threads";
+#endif
 
 int main(int argc, char** argv) {
   int rank, size;
@@ -18,12 +25,13 @@ int main(int argc, char** argv) {
     for (long k = 0; k < 30000000; ++k) x = x * 1.0000001;
     MPI_Barrier(MPI_COMM_WORLD);
   }
+  if (strcmp(what, "charge") == 0) smpi_execute(1);
   if (strcmp(what, "pass") == 0 && rank < 2 && size > 1) {
     if (rank == 0) MPI_Send(&byte, 1, MPI_CHAR, 1, 0, MPI_COMM_WORLD);
     MPI_Recv(&byte, 1, MPI_CHAR, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (rank == 1) MPI_Send(&byte, 1, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
   }
-  if (strcmp(what, "stuck") == 0 && rank == size - 1)
+  if (strcmp(what, "stuck") == 0 && rank >= size - 2)
     MPI_Recv(&byte, 1, MPI_CHAR, 0, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   if (rank == 0)
     printf("{\"seconds\": %.9g, \"size\": %d, \"words\": %d}\n", MPI_Wtime() - begun, size, argc);

@@ -2,6 +2,7 @@
 """Nodes that Slurm keeps for one block of launches, and what its commands say."""
 
 import contextlib
+import itertools
 import os
 import platform
 import re
@@ -25,6 +26,11 @@ PATIENCE = 2.0
 LONGEST_LOOK = 60.0
 """longest time between two looks at why it waits, in seconds; the time doubles from look to look, so that no controller
 is kept busy"""
+SILENT_LOOKS = 3
+"""looks at nodes that are ours, and whose holder has said nothing, after which another command holds them"""
+RAN = re.compile(r"RUNNING|COMPLETING|COMPLETED|FAILED\|NonZeroExitCode")
+"""states of a job, with their reasons, whose command was started, and that nobody cancelled"""
+NOT_OURS = "salloc's options hold a command, or a word too many, which salloc ran in place of corescale's"
 REFUSED = re.compile(r"can't use|Invalid|NotAllowed|Partition(Config|Node|Time)|BadConstraints|NeverSatisfied")
 """why a job waits that will never start"""
 OURS = (
@@ -37,6 +43,9 @@ POLL = 0.2
 HOLD = 'echo "$SLURM_JOB_ID" $(scontrol show hostnames "$SLURM_JOB_NODELIST"); exec cat'
 """the script that holds an allocation: it prints the job's number and its nodes, and ends when its pipe does"""
 
+_NUMBERS = itertools.count(1)
+"""of this process's allocations: Slurm knows a job for minutes after its end, and two must not have one name"""
+
 
 class Allocation:
     """Nodes that Slurm keeps for us, from the end of `wait` to `release`."""
@@ -45,7 +54,7 @@ class Allocation:
         self.job = ""
         """its number, once it is there"""
         self.nodes: Sequence[str] = ()
-        self._name = f"corescale-{platform.node()}-{os.getpid()}"
+        self._name = f"corescale-{platform.node()}-{os.getpid()}-{next(_NUMBERS)}"
         own = ("salloc", "--exclusive", "--kill-command", f"--job-name={self._name}", f"--nodes={nodes}")
         argv = (*_guard(), *own, *words, "sh", "-c", HOLD)
         self._salloc = subprocess.Popen(
@@ -60,30 +69,38 @@ class Allocation:
     def wait(self, cancelled: Callable[[], bool], note: Callable[[str], None]) -> None:
         """Returns when the nodes are there. Raises UsageError for what Slurm refuses, and KeyboardInterrupt."""
         assert self._salloc.stdout is not None
-        began, look = time.monotonic(), PATIENCE
+        began, look, said, silent = time.monotonic(), PATIENCE, "", 0
         while not select.select([self._salloc.stdout], [], [], POLL)[0]:
             if cancelled():
                 raise KeyboardInterrupt
             if time.monotonic() - began > look:
-                why = self._why()
-                if look == PATIENCE:
+                ran, why = self._seen()
+                if REFUSED.search(why):
+                    raise UsageError(why, where="slurm", remedy=SEE)
+                silent += ran
+                if silent == SILENT_LOOKS:
+                    raise UsageError(NOT_OURS, where="--allocation", remedy="give options alone")
+                if not ran and why not in ("", "None", said):
                     note(f"waiting for nodes ({why}); squeue --name={self._name} shows the place; Ctrl-C gives up")
+                    said = why
                 look += min(look, LONGEST_LOOK)
         job, *self.nodes = self._salloc.stdout.readline().decode().split() or [""]
-        if not job.isdecimal():
-            why = (not job and (self._said() or self._revoked())) or "salloc gave no nodes"
+        if not (job.isdecimal() and self.nodes):
+            ran, why = self._seen()
+            if ran:
+                raise UsageError(NOT_OURS, where="--allocation", remedy="give options alone")
+            why = (not job and self._said()) or why or "salloc gave no nodes"
             raise UsageError(why, where="slurm", remedy=SEE)
         self.job = job
 
-    def _why(self) -> str:
-        """Why it waits. Raises UsageError if it would wait for ever."""
+    def _seen(self) -> tuple[bool, str]:
+        """Whether the job's command was started, and why the job is in its state, or is not known."""
+        words = ("squeue", "-h", f"--name={self._name}", "--me", "--states=all", "-o", "%T|%r")
         try:
-            why = asked("squeue", "-h", f"--name={self._name}", "--me", "-o", "%r", seconds=GRACE / 2).strip()
+            jobs = asked(*words, seconds=GRACE / 2).splitlines() or [""]
         except UnavailableError as error:
-            return error.what
-        if REFUSED.search(why):
-            raise UsageError(why, where="slurm", remedy=SEE)
-        return why
+            return False, error.what
+        return RAN.match(jobs[-1]) is not None, jobs[-1].partition("|")[2].strip()
 
     @property
     def is_gone(self) -> bool:
@@ -100,13 +117,6 @@ class Allocation:
         errors = [line for line in text if "error: " in line] or text  # with -v it says much more
         lines = [line.removeprefix("salloc: ").removeprefix("error: ") for line in errors]
         return next((line.strip() for line in lines if not FOLLOWS.match(line)), "")
-
-    def _revoked(self) -> str:
-        """Why Slurm took the job out of the queue, as Slurm still knows it; empty if it does not."""
-        with contextlib.suppress(UnavailableError):
-            words = ("squeue", "-h", f"--name={self._name}", "--me", "--states=all", "-o", "%r")
-            return asked(*words, seconds=GRACE / 2).strip()
-        return ""
 
     def release(self) -> None:
         """Gives the nodes back, or the place in the queue; nothing of it is left when this returns."""

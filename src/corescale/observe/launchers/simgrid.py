@@ -35,8 +35,10 @@ LIBRARY = b"libsimgrid"
 THREADED = b"corescale_simulates_threads"
 """text in every program that charges its computing itself (workloads/driver/simulated_loop.cpp)"""
 CLOCK = re.compile(r"Simulated time: (\S+) seconds")
-DEADLOCK = re.compile(r"Deadlock detected(?s:.*?)(\d+) actors? ")
+DEADLOCK = "Deadlock detected"
 """what SimGrid 3.32 prints about ranks that wait for ever, before it ends as if all was well"""
+WAITING = re.compile(r"Actor \d+ \((\d+)@")
+"""how it then names each of these ranks"""
 CRITICAL = re.compile(r"\[root/CRITICAL\] (.+)")
 """why SimGrid itself gave up; a backtrace follows"""
 OF_PROGRAM = ("status", "exit_code", "signal", "step", "errno", "leftovers", "survivors", "started", "wall", "tail")
@@ -128,10 +130,11 @@ class Simgrid(Local):
 
     def ended(self, report: SpawnReport, scratch: Scratch) -> tuple[SpawnReport, Mapping[int, SpawnReport]]:
         """What the simulator used is not the program's; simulated cores count as busy."""
-        said, stuck = CLOCK.search(_written(scratch, "clock")), DEADLOCK.search(_written(scratch, "engine"))
-        if stuck is not None and report.status == "ok":
-            tail = f"deadlock: ranks that wait for ever: {stuck[1]}\n"
-            report = replace(report, status="failed", tail=tail)
+        said, engine = CLOCK.search(_written(scratch, "clock")), _written(scratch, "engine")
+        if DEADLOCK in engine and report.status == "ok":
+            ranks = sorted(map(int, WAITING.findall(engine)))
+            tail = f"the simulation found a deadlock: ranks that wait for ever: {', '.join(map(str, ranks))}\n"
+            report = replace(report, status="failed", exit_code=None, tail=tail)
         if report.status != "ok" and (critical := CRITICAL.search(report.tail)) is not None:
             report = replace(report, tail=f"SimGrid: {critical[1]}\n")
         if report.status == "ok" and said is None:

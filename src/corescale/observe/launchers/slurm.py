@@ -62,7 +62,7 @@ class Slurm(Local):
         if why := cls.cannot(Layout()):
             raise UnavailableError(f"the slurm launcher {why}")
         wanted = set(filter(None, _partition(_words(option)).split(",")))
-        found = [line.split("|") for line in asked("sinfo", "-h", "-N", "-o", "%P|%c|%t|%N").splitlines()]
+        found = [line.split("|") for line in asked("sinfo", "-h", "-N", "-o", "%P|%c|%t|%a|%N").splitlines()]
         known = {row[0].rstrip("*") for row in found}
         if not wanted:
             wanted = {row[0].rstrip("*") for row in found if row[0].endswith("*")}
@@ -72,6 +72,9 @@ class Slurm(Local):
             raise UsageError(what, where="--allocation", remedy=remedy)
         name = f"partition {', '.join(sorted(wanted))}"
         rows = [row for row in found if row[0].rstrip("*") in wanted]
+        if all(row[3] != "up" for row in rows):
+            what = f"{name} is {', '.join(sorted({row[3] for row in rows}))}"
+            raise UnavailableError(what, where="slurm", remedy="-p names another; sinfo lists them")
         usable = [row for row in rows if row[2].startswith(USABLE)]
         if not usable:
             what = f"no node of {name} can be used ({', '.join(row[2] for row in rows)})"

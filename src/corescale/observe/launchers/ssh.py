@@ -14,7 +14,7 @@ from typing import Self
 
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import must_fit
-from corescale.errors import UsageError
+from corescale.errors import UnavailableError, UsageError
 from corescale.machine import Machine
 from corescale.observe import ranks
 from corescale.observe.launchers import remote_failures
@@ -25,6 +25,8 @@ from corescale.records import Configuration, Layout
 
 GRACE = 10.0
 """seconds for mpirun to end its daemons on all hosts"""
+TRY = 60.0
+"""seconds for mpirun to start a program on one host, to find the host that is a failure's cause"""
 EXPORTED = ("PATH", "LD_LIBRARY_PATH")
 """variables of this shell that ranks get; ssh passes none"""
 ARGUMENTS = "OMPI_MCA_plm_rsh_args"
@@ -92,12 +94,41 @@ class Ssh(Mpi):
         exported = (word for name in EXPORTED for word in ("-x", name))
         options = (*self._mpirun(layout), "--hostfile", str(file), "--map-by", f"ppr:{each}:node", *UNBOUND, *exported)
         argv = (*options, "--wdir", str(Path.cwd()), "-n", str(each * layout.nodes), str(leaf))
-        arguments = " ".join(filter(None, (os.environ.get(ARGUMENTS, ""), OPTIONS)))
-        variables = {ARGUMENTS: arguments, "OMPI_MCA_plm_rsh_no_tree_spawn": "1"} | dict.fromkeys(WHOLE_NAMES, "1")
-        return ranks.afar(request, argv, variables, allowance=GRACE, grace=GRACE)
+        return ranks.afar(request, argv, _variables(), allowance=GRACE, grace=GRACE)
 
     def ended(self, report: SpawnReport, scratch: Scratch) -> tuple[SpawnReport, Mapping[int, SpawnReport]]:
-        return remote_failures.ended(report, scratch, TRACE)
+        try:
+            return remote_failures.ended(report, scratch, TRACE)
+        except UnavailableError as error:
+            mine = (scratch.of("ssh") / "hosts").read_text().splitlines()
+            raise self._named(error, [line.split()[0] for line in mine], scratch) from None
+
+    def _named(self, error: UnavailableError, hosts: Sequence[str], scratch: Scratch) -> UnavailableError:
+        """The error with the host that is its cause: ssh names it in some of its messages only.
+
+        Of several hosts it is the first on which mpirun cannot start a program by itself.
+        """
+        if any(host.rpartition("@")[2] in error.what for host in hosts):
+            return error
+        file = scratch.of("ssh") / "host"
+        for host in hosts if len(hosts) > 1 else ():
+            file.write_text(f"{host} slots=1\n")
+            argv = (*self._mpirun(Layout()), "--hostfile", str(file), "-n", "1", "--wdir", "/", "true")
+            request = SpawnRequest(argv, _variables(), timeout=TRY, grace=GRACE, memory_group=False)
+            tried = self._seat.spawner.spawn(request)
+            if tried.status == "cancelled":
+                raise KeyboardInterrupt
+            if tried.status != "ok":
+                what, remedy = remote_failures.reason(tried.tail)
+                what = what or f"started no program within {TRY:g} s"
+                return UnavailableError(what, where="" if host.rpartition("@")[2] in what else host, remedy=remedy)
+        return UnavailableError(error.what, where=hosts[0] if len(hosts) == 1 else "", remedy=error.remedy)
+
+
+def _variables() -> Mapping[str, str]:
+    """What mpirun needs to reach hosts by ssh."""
+    arguments = " ".join(filter(None, (os.environ.get(ARGUMENTS, ""), OPTIONS)))
+    return {ARGUMENTS: arguments, "OMPI_MCA_plm_rsh_no_tree_spawn": "1"} | dict.fromkeys(WHOLE_NAMES, "1")
 
 
 def read(option: str) -> Sequence[Host]:

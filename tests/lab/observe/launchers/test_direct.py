@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 (more than 300 lines: one launcher, by real programs)
 """The launcher of one rank: what its programs see, and what is recorded of them."""
 
+import contextlib
 import os
 import resource
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -25,6 +29,7 @@ from corescale.observe.launchers.direct import Direct
 from corescale.observe.run import run
 from corescale.records import Configuration, Phase, Record
 from support.policies import blocks
+from support.processes import eventually
 
 Make = Callable[..., Experiment]
 
@@ -134,17 +139,51 @@ def test_a_folder_that_is_swept_away_before_it_is_locked_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    made, usual = list[str](), tempfile.mkdtemp
+    made, usual = list[Path](), Path.mkdir
 
-    def swept_at_first(**options: Any) -> str:
-        made.append(usual(**options))
+    def swept_at_first(folder: Path, mode: int) -> None:
+        usual(folder, mode)
+        made.append(folder)
         if len(made) == 1:
             scratch.sweep()
-        return made[-1]
 
-    monkeypatch.setattr(tempfile, "mkdtemp", swept_at_first)
+    monkeypatch.setattr(Path, "mkdir", swept_at_first)
     with scratch.Scratch() as held:
-        assert [str(held.folder)] == made[1:] and held.folder.is_dir()
+        assert [held.folder] == made[1:] and held.folder.is_dir()
+
+
+def test_a_folder_goes_though_ranks_elsewhere_still_write_into_it() -> None:
+    with scratch.Scratch() as held, ThreadPoolExecutor() as pool:
+        writing = pool.submit(_writes_for_a_while, held.of("ranks"))
+        assert eventually(lambda: any(held.of("ranks").iterdir()))
+        held.__exit__()
+        writing.result()
+        assert not held.folder.exists()
+
+
+def _writes_for_a_while(folder: Path) -> None:
+    for rank in range(20_000):
+        with contextlib.suppress(FileNotFoundError):
+            (folder / f"rank.{rank}").touch()
+
+
+@pytest.mark.parametrize("name", ["shutil.rmtree", "fcntl.flock"])
+def test_a_signal_while_a_folder_is_made_or_removed_leaves_none(name: str, tmp_path: Path) -> None:
+    """Of many ranks it has many files, so that removing it takes a while."""
+    script = (
+        "import fcntl, shutil, signal\n"
+        "from corescale.observe.scratch import Scratch\n"
+        f"usual = {name}\n"
+        "def comes(*words, **options):\n"
+        f"    {name} = usual\n"
+        "    signal.raise_signal(signal.SIGINT)\n"
+        f"{name} = comes\n"
+        "with Scratch() as held:\n"
+        "    held.of('ranks')\n"
+    )
+    variables = os.environ | {"TMPDIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", script], env=variables, capture_output=True, check=False)
+    assert b"KeyboardInterrupt" in done.stderr and not list(tmp_path.iterdir())
 
 
 def test_regions_through_the_library_of_the_program(experiment: Make, two_cores: Machine, python: Any) -> None:

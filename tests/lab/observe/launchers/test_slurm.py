@@ -246,6 +246,7 @@ def test_a_node_that_is_drained_in_the_middle_counts_no_more(place: Path) -> Non
         ("-v -C gpus", "slurm: .*(F|f)eature.*; see --allocation and sinfo"),
         ("-x n1", "slurm: (?!Job allocation).*; see --allocation and sinfo"),
         ("-p 'debug", "--allocation: "),
+        *((f"-p debug {command}", "--allocation: .* a command") for command in ("true", "false", "hostname")),
         ("--no-shell", "--allocation: --no-shell .*; leave it out"),
         *(
             (f"{word} 1", f"--allocation: {word.split('=')[0]}.*; leave it out")
@@ -257,6 +258,47 @@ def test_what_slurm_refuses_is_one_line(allocation: str, said: str) -> None:
     with pytest.raises(UsageError, match=said) as raised:
         corescale.scan("true", on="slurm", allocation=allocation, nodes=[2 if "-x" in allocation else 1], runs=1)
     assert "\n" not in str(raised.value)
+
+
+def test_a_command_that_holds_the_nodes_in_place_of_ours_is_refused(place: Path) -> None:
+    (place / "hold").write_text("#!/bin/sh\nexec sleep 60\n")
+    (place / "hold").chmod(0o755)
+    with pytest.raises(UsageError, match=r"--allocation: .* a command"):
+        corescale.scan("true", on="slurm", allocation="-p debug ./hold", nodes=[1], runs=1)
+
+
+@pytest.mark.parametrize("state", ["DOWN", "INACTIVE"])
+def test_a_partition_that_is_not_up_is_refused_at_once(state: str) -> None:
+    slurm.said("scontrol", "update", "partitionname=debug", f"state={state}")
+    try:
+        with pytest.raises(UnavailableError, match=f"^slurm: partition debug is {state.lower()}; .*sinfo") as raised:
+            corescale.scan("true", on="slurm", nodes=[1], runs=1)
+        assert "\n" not in str(raised.value)
+    finally:
+        slurm.said("scontrol", "update", "partitionname=debug", "state=UP")
+
+
+def test_each_reason_for_which_it_waits_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """First for a node that is drained, then for a partition that has gone down meanwhile."""
+    notes: list[str] = []
+
+    def gives_up() -> bool:
+        if any("n1" in note for note in notes):
+            slurm.said("scontrol", "update", "partitionname=debug", "state=DOWN")
+        return any("PartitionDown" in note for note in notes)
+
+    slurm.said("scontrol", "update", "nodename=n1", "state=drain", "reason=test")
+    monkeypatch.setattr(launcher, "LONGEST_LOOK", 1.0)
+    held = launcher.Allocation(1, ["-w", "n1"])
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            held.wait(gives_up, notes.append)
+    finally:
+        held.release()
+        slurm.said("scontrol", "update", "partitionname=debug", "state=UP")
+        slurm.said("scontrol", "update", "nodename=n1", "state=resume")
+    assert eventually(lambda: launchers.machine("slurm").nodes == 2, 20)
+    assert len(notes) == len(set(notes)) >= 2 and all("waiting for nodes (" in note for note in notes)
 
 
 def test_the_machine_is_a_node_of_the_partition() -> None:

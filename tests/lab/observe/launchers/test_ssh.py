@@ -96,8 +96,9 @@ def test_a_rank_that_fails_and_a_host_that_is_not_there_are_one_line(file: Path,
     work = 'test "$OMPI_COMM_WORLD_RANK" = 0 || { echo not me >&2; exit 7; }; sleep 60'
     with pytest.raises(ProgramError, match="failed with exit code 7: rank 1: not me"):
         corescale.scan(["sh", "-c", work], on="ssh", hosts=file, nodes=[2], runs=1)
-    (place / "gone").write_text("10.213.1.9 slots=2\n")
-    with pytest.raises(UnavailableError, match=r"ssh: connect to host 10\.213\.1\.9 port 22: ") as raised:
+    (place / "gone").write_text(f"{hosts.nobody(file)} slots=2\n")
+    said = f"^ssh: connect to host {hosts.nobody(file)} port 22: .*; is the host up"
+    with pytest.raises(UnavailableError, match=said) as raised:
         corescale.scan("true", on="ssh", hosts=place / "gone", nodes=[1], runs=1)
     assert "\n" not in str(raised.value)
 
@@ -115,11 +116,25 @@ def test_a_host_that_does_not_answer_is_named(file: Path, monkeypatch: pytest.Mo
     silent = int((file.parent / "pid2").read_text())
     os.kill(silent, signal.SIGSTOP)
     try:
-        with pytest.raises(UnavailableError, match=r"timed out.*; is the host up\?") as raised:
+        with pytest.raises(UnavailableError, match=f"{hosts.addresses(file)[1]}.*; is the host up") as raised:
             corescale.scan("true", on="ssh", hosts=file, nodes=[2], runs=1)
     finally:
         os.kill(silent, signal.SIGCONT)
     assert "\n" not in str(raised.value)
+
+
+@needs_hosts
+def test_a_host_whose_key_nobody_knows_is_named_though_ssh_does_not_name_it(
+    file: Path, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = hosts.addresses(file)
+    known, agent = place / "known", place / "agent"
+    known.write_text(f"{first} {(file.parent / 'key.pub').read_text()}")
+    agent.write_text(f'#!/bin/sh\nexec ssh -i {file.parent}/id -o UserKnownHostsFile={known} "$@"\n')
+    agent.chmod(0o755)
+    monkeypatch.setenv(hosts.AGENT_VARIABLE, str(agent))
+    with pytest.raises(UnavailableError, match=f"^{second}: Host key verification failed.*; ssh to the host once"):
+        corescale.scan("true", on="ssh", hosts=file, nodes=[2], runs=1)
 
 
 @needs_hosts
@@ -128,7 +143,8 @@ def test_a_host_that_is_lost_in_a_launch_is_named_and_nothing_is_recorded(file: 
     chain = "read -r _ _ _ leaf _ </proc/$PPID/stat; read -r _ _ _ daemon _ </proc/$leaf/stat; kill -9 $daemon"
     work = f'test "$(uname -n)" = h1 || {{ {chain}; }}; exec sleep 60'
     with pytest.raises(
-        InconclusiveError, match=r"(h2|10\.213\.2\.2) cannot be reached any more; .*the same command goes on"
+        InconclusiveError,
+        match=f"(h2|{hosts.addresses(file)[1]}) cannot be reached any more; .*the same command goes on",
     ) as raised:
         corescale.scan(["sh", "-c", work], on="ssh", hosts=file, nodes=[2], runs=1, ignore_failure=True)
     assert "\n" not in str(raised.value)
@@ -138,7 +154,7 @@ def test_a_host_that_is_lost_in_a_launch_is_named_and_nothing_is_recorded(file: 
 def test_a_host_that_does_not_see_the_folder_is_named(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(file.parent / hosts.HIDDEN)
     with pytest.raises(
-        UnavailableError, match=r"(h2|10\.213\.2\.2) does not see this folder; start in a folder that all"
+        UnavailableError, match=f"(h2|{hosts.addresses(file)[1]}) does not see this folder; start in a folder that all"
     ):
         corescale.scan("true", on="ssh", hosts=file, nodes=[2], runs=1)
 
@@ -161,7 +177,7 @@ def test_what_ssh_says_is_the_reason(says: str, remedy: str, place: Path, monkey
     monkeypatch.setenv(hosts.AGENT_VARIABLE, str(agent))
     monkeypatch.setenv("OMPI_MCA_plm_rsh_args", "-p 2222")
     (place / "hosts").write_text("far.example.org slots=2\n")
-    with pytest.raises(UnavailableError, match=f"^{re.escape(says)}; .*{remedy}") as raised:
+    with pytest.raises(UnavailableError, match=f"^far.example.org: {re.escape(says)}; .*{remedy}") as raised:
         corescale.scan("true", on="ssh", hosts="hosts", nodes=[1], runs=1)
     assert "\n" not in str(raised.value)
     assert "-p 2222 -o BatchMode=yes -o ConnectTimeout=20 far.example.org " in (place / "asked").read_text()
