@@ -170,13 +170,13 @@ class function {
 
   function(const capacity_vector<std::uint32_t, Alloc>& inputs, const detail::recorder<Base>& tape,
            std::span<const real<Base>> outputs)
-      : inputs_(inputs), end_(tape.index()) {
+      : inputs_(inputs), end_(tape.index) {
     outputs_.reserve(outputs.size());
     for (const real<Base>& y : outputs) {
-      const std::uint64_t place = detail::operators<Base>::place(y);
-      if (place != 0 && detail::recording_of(place) != tape.recording())
-        detail::throw_not_open(detail::recording_of(place), tape.recording());
-      outputs_.push_back({detail::index_of(place), y.value()});
+      const detail::place of_y = detail::operators<Base>::place_of(y);
+      if (y.is_variable() && of_y.recording != tape.recording())
+        detail::throw_not_open(of_y.recording, tape.recording());
+      outputs_.push_back({of_y.index, y.value()});
     }
   }
 

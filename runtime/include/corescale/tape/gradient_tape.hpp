@@ -38,7 +38,7 @@ class gradient_tape : detail::recorder<Base> {
  public:
   gradient_tape() {
     if (detail::open_recording<Base> != &detail::idle<Base>) detail::throw_nested();
-    this->grow = [](detail::recorder<Base>& self) { static_cast<gradient_tape&>(self).next_chunk(); };
+    this->grow = [](detail::recorder<Base>& self) { static_cast<gradient_tape&>(self).make_room(); };
     begin();
     detail::open_recording<Base> = this;
   }
@@ -50,10 +50,10 @@ class gradient_tape : detail::recorder<Base> {
   [[nodiscard]] real<Base> variable(const Base& value) {
     require_open();
     const bool takes_room = operations_.last() != nullptr;
-    if (takes_room && this->is_full()) next_chunk();
+    if (takes_room && this->is_full()) make_room();
     require_number();
-    inputs_.push_back(this->index());
-    if (!takes_room) return detail::operators<Base>::variable(value, this->place++);
+    inputs_.push_back(this->index);
+    if (!takes_room) return detail::operators<Base>::variable(value, {this->recording(), this->index++});
     const std::uint32_t none = this->no_variable();
     const unsigned op = operations::number_of<operations::independent>();
     return detail::operators<Base>::variable(value, this->put(op, none, none));
@@ -107,7 +107,7 @@ class gradient_tape : detail::recorder<Base> {
   std::size_t bytes() const noexcept { return operations_.bytes(); }
 
   /// Operations recorded so far, the independent variables included.
-  std::size_t num_operations() const noexcept { return this->index() - detail::parameter_slots; }
+  std::size_t num_operations() const noexcept { return this->index - detail::parameter_slots; }
 
  private:
   using chunk = typename detail::operation_list<Base, Alloc>::chunk;
@@ -115,31 +115,38 @@ class gradient_tape : detail::recorder<Base> {
   void begin() {
     this->origin = 0;
     this->numbers = nullptr;
-    this->place = std::uint64_t{detail::next_recording()} << 32 | detail::parameter_slots;
+    this->number = detail::next_recording();
+    this->index = detail::parameter_slots;
+    this->limit = 0;
   }
 
   void end_recording() noexcept {
-    if (this->recording() == detail::none_open) return;
     if (detail::open_recording<Base> == this) detail::open_recording<Base> = &detail::idle<Base>;
-    this->place = std::uint64_t{detail::none_open} << 32;
+    this->number = detail::none_open;
+  }
+
+  /// In the chunk in use where operations left room for more: most keep less than they may.
+  void make_room() {
+    if (!operations_.last() || this->room() == 0) next_chunk();
+    this->limit = this->index + this->room();
   }
 
   void next_chunk() {
     require_number();
     note_size();
-    chunk& room = operations_.add(this->index());
+    chunk& room = operations_.add(this->index);
     this->origin = reinterpret_cast<std::uintptr_t>(room.operations()) -
-                   std::uintptr_t{this->index()} * sizeof(detail::operation);
+                   std::uintptr_t{this->index} * sizeof(detail::operation);
     this->numbers = room.end();
   }
 
   void require_number() const {
-    if (this->index() > detail::index_mask - largest_chunk) detail::throw_too_long();
+    if (this->index > detail::index_mask - largest_chunk) detail::throw_too_long();
   }
 
   void note_size() noexcept {
     if (chunk* const last = operations_.last()) {
-      last->size = this->index() - last->first;
+      last->size = this->index - last->first;
       last->numbers = this->numbers;
     }
   }
@@ -149,10 +156,9 @@ class gradient_tape : detail::recorder<Base> {
   }
 
   std::uint32_t index_of(const real<Base>& x) const {
-    const std::uint64_t of_x = detail::operators<Base>::place(x);
-    if (detail::recording_of(of_x) != this->recording())
-      detail::throw_not_open(detail::recording_of(of_x), this->recording());
-    return detail::index_of(of_x);
+    const detail::place of_x = detail::operators<Base>::place_of(x);
+    if (of_x.recording != this->recording()) detail::throw_not_open(of_x.recording, this->recording());
+    return of_x.index;
   }
 
   static constexpr std::uint32_t largest_chunk = static_cast<std::uint32_t>(

@@ -40,10 +40,11 @@ class real {
   // NOLINTEND(google-explicit-constructor)
 
   constexpr real(const real&) noexcept = default;
-  /// Member by member: as one copy of 16 bytes it would wait until the two stores before it are in the cache.
+  /// Member by member: as one copy of 16 bytes it would wait until the stores before it are in the cache.
   constexpr real& operator=(const real& other) noexcept {
     value_ = other.value_;
-    place_ = other.place_;
+    place_.recording = other.place_.recording;
+    place_.index = other.place_.index;
     return *this;
   }
 
@@ -51,7 +52,7 @@ class real {
   constexpr const Base& value() const noexcept { return value_; }
 
   /// Whether it depends on a variable of a recording, open or ended.
-  constexpr bool is_variable() const noexcept { return place_ != 0; }
+  constexpr bool is_variable() const noexcept { return place_.recording != detail::parameter; }
 
   [[gnu::always_inline]] friend real operator+(const real& x, const real& y) {
     return record::template apply<operations::add>(x, y);
@@ -193,12 +194,12 @@ class real {
   friend std::ostream& operator<<(std::ostream& out, const real& x) { return out << x.value_; }
 
  private:
-  constexpr real(const Base& value, std::uint64_t place) : value_(value), place_(place) {}
+  constexpr real(const Base& value, detail::place place) : value_(value), place_(place) {}
 
   friend detail::operators<Base>;
 
   Base value_;
-  std::uint64_t place_ = 0;
+  detail::place place_;
 };
 
 }  // namespace corescale

@@ -39,19 +39,19 @@ struct operators {
 
   template <class Row>
   [[gnu::always_inline]] static number applied(const number& x) {
-    if (x.place_ == 0) [[unlikely]]
+    if (!x.is_variable()) [[unlikely]]
       return number(static_cast<Base>(Row::value(x.value_)));
     recorder<Base>& tape = *open_recording<Base>;
     if (!is_open(x, tape)) [[unlikely]]
-      refuse(x.place_, 0);
+      refuse(x, x);
     if (tape.is_full()) [[unlikely]]
       return apply_with_room<Row>(x);
     const auto [z, dx] = operations::value_and_dx<Row, Base>(x.value_);
     constexpr unsigned op = operations::number_of<Row>();
     if constexpr (operations::is_linear(op)) {
-      return {z, tape.put(op, index_of(x.place_), 0)};
+      return {z, tape.put(op, x.place_.index, 0)};
     } else {
-      return {z, tape.put(op, index_of(x.place_), 0, dx)};
+      return {z, tape.put(op, x.place_.index, 0, dx)};
     }
   }
 
@@ -59,10 +59,10 @@ struct operators {
   [[gnu::always_inline]] static number applied(const number& x, const number& y) {
     recorder<Base>& tape = *open_recording<Base>;
     if (is_open(x, tape) && is_open(y, tape)) return record<Row, true, true>(tape, x, y);
-    if (y.place_ == 0 && is_open(x, tape)) return record<Row, true, false>(tape, x, y);
-    if (x.place_ == 0 && is_open(y, tape)) return record<Row, false, true>(tape, x, y);
-    if (x.place_ != 0 || y.place_ != 0) [[unlikely]]
-      refuse(x.place_, y.place_);
+    if (!y.is_variable() && is_open(x, tape)) return record<Row, true, false>(tape, x, y);
+    if (!x.is_variable() && is_open(y, tape)) return record<Row, false, true>(tape, x, y);
+    if (x.is_variable() || y.is_variable()) [[unlikely]]
+      refuse(x, y);
     return number(static_cast<Base>(Row::value(x.value_, y.value_)));
   }
 
@@ -70,7 +70,7 @@ struct operators {
   template <class Comparison>
   static bool compare(const number& x, const number& y) {
     const bool outcome = Comparison::holds(x.value_, y.value_);
-    if (x.place_ == 0 && y.place_ == 0) return outcome;
+    if (!x.is_variable() && !y.is_variable()) return outcome;
     append_operands(outcome ? operations::number_of<operations::branch<Comparison, true>>()
                             : operations::number_of<operations::branch<Comparison, false>>(),
                     x, y);
@@ -83,9 +83,9 @@ struct operators {
     const auto chosen = [&](const Base& first, const Base& second) {
       return choose(Comparison(), left.value_, right.value_, first, second);
     };
-    if (left.place_ == 0 && right.place_ == 0) {
+    if (!left.is_variable() && !right.is_variable()) {
       if constexpr (!records<Base>) return Comparison::holds(left.value_, right.value_) ? x : y;
-      if (x.place_ == 0 && y.place_ == 0) return chosen(x.value_, y.value_);
+      if (!x.is_variable() && !y.is_variable()) return chosen(x.value_, y.value_);
     }
     recorder<Base>& tape = *open_recording<Base>;
     const std::uint32_t if_first = operand(x, tape), if_second = operand(y, tape);
@@ -98,8 +98,8 @@ struct operators {
                      y.is_variable() ? chosen(not_taken, taken) : y.value_)};
   }
 
-  static number variable(const Base& value, std::uint64_t place) { return {value, place}; }
-  static std::uint64_t place(const number& x) { return x.place_; }
+  static number variable(const Base& value, place at) { return {value, at}; }
+  static place place_of(const number& x) { return x.place_; }
 
  private:
   /// Keeps the partial derivative of a variable operand, unless it follows from the operation. Keeps the
@@ -111,8 +111,8 @@ struct operators {
     const Base z = static_cast<Base>(Row::value(x.value_, y.value_));
     using as = operations::recorded<Row, XVaries && YVaries>;
     constexpr unsigned op = operations::number_of<as>();
-    const std::uint32_t of_x = XVaries ? index_of(x.place_) : tape.no_variable();
-    const std::uint32_t of_y = YVaries ? index_of(y.place_) : tape.no_variable();
+    const std::uint32_t of_x = XVaries ? x.place_.index : tape.no_variable();
+    const std::uint32_t of_y = YVaries ? y.place_.index : tape.no_variable();
     if constexpr (operations::kept_of<as>() == 0) {
       return {z, tape.put(op, of_x, of_y)};
     } else if constexpr (operations::kept_of<as>() == 1) {
@@ -142,21 +142,22 @@ struct operators {
   }
 
   /// Says which of two operands is not a variable of the open recording.
-  [[noreturn, gnu::noinline, gnu::cold]] static void refuse(std::uint64_t x, std::uint64_t y) {
+  [[noreturn, gnu::noinline, gnu::cold]] static void refuse(number x, number y) {
     const std::uint32_t open = open_recording<Base>->recording();
-    throw_not_open(x != 0 && recording_of(x) != open ? recording_of(x) : recording_of(y), open);
+    throw_not_open(x.is_variable() && x.place_.recording != open ? x.place_.recording : y.place_.recording,
+                   open);
   }
 
   static bool is_open(const number& x, const recorder<Base>& tape) {
-    return recording_of(x.place_) == tape.recording();
+    return x.place_.recording == tape.recording();
   }
 
   /// The number to record for an operand.
   static std::uint32_t operand(const number& x, const recorder<Base>& tape) {
-    if (x.place_ == 0) return tape.no_variable();
+    if (!x.is_variable()) return tape.no_variable();
     if (!is_open(x, tape)) [[unlikely]]
-      refuse(x.place_, 0);
-    return index_of(x.place_);
+      refuse(x, x);
+    return x.place_.index;
   }
 
   /// An operation without derivatives: it keeps the operands' values.

@@ -159,7 +159,7 @@ template <class Base, class Alloc, class Function>
     if (chunk->first > last) continue;
     const operation* one = chunk->operations() + chunk->size;
     Base* numbers = chunk->numbers;
-    std::uint32_t i = chunk->first + chunk->size;
+    std::size_t i = std::size_t{chunk->first} + chunk->size;
     for (; i - 1 > last; --i) numbers += operations::kept[(--one)->op()];
     while (one != chunk->operations()) {
       --one;

@@ -26,23 +26,16 @@ struct operation {
   std::uint64_t word;
 
   operation(unsigned op, std::uint32_t x, std::uint32_t y) noexcept
-      : word(std::uint64_t{y} << (op_bits + index_bits) | std::uint64_t{x} << op_bits | op) {}
+      : word(std::uint64_t{x} << (op_bits + index_bits) | std::uint64_t{y} << op_bits | op) {}
 
   unsigned op() const noexcept { return static_cast<unsigned>(word % (1U << op_bits)); }
-  std::uint32_t x() const noexcept { return static_cast<std::uint32_t>(word >> op_bits) & index_mask; }
-  std::uint32_t y() const noexcept { return static_cast<std::uint32_t>(word >> (op_bits + index_bits)); }
+  std::uint32_t x() const noexcept { return static_cast<std::uint32_t>(word >> (op_bits + index_bits)); }
+  std::uint32_t y() const noexcept { return static_cast<std::uint32_t>(word >> op_bits) & index_mask; }
 };
 
 /// A reverse sweep adds to the adjoint of "no variable", too, as an addition is cheaper than a branch. There
 /// are eight such adjoints, a cache line of them, so that these additions do not wait for each other.
 inline constexpr std::uint32_t parameter_slots = 8;
-
-/// Where a variable is: the number of its recording in the upper half, its own in the lower; 0 for a
-/// parameter.
-constexpr std::uint32_t recording_of(std::uint64_t place) noexcept {
-  return static_cast<std::uint32_t>(place >> 32);
-}
-constexpr std::uint32_t index_of(std::uint64_t place) noexcept { return static_cast<std::uint32_t>(place); }
 
 /// Numbers of recordings: 0 is that of parameters, 1 that of a thread without a recording; all others tell a
 /// recording from any other of the process, until 2^32 have been given out, in blocks of 4096 to a thread.
@@ -50,50 +43,59 @@ inline constexpr std::uint32_t parameter = 0;
 inline constexpr std::uint32_t none_open = 1;
 std::uint32_t next_recording();
 
-/// The open recording of a thread, as operators see it. `grow` gets the next room; it throws
+/// Where a variable is. Two numbers and not one word: the compiler then sees that an operation gives a variable of the recording
+/// that its operands are of.
+struct place {
+  std::uint32_t recording = parameter;
+  std::uint32_t index = 0;  ///< its number in the recording; 0 for a parameter
+};
+
+/// The open recording of a thread, as operators see it. `grow` gets room for one operation at least; it throws
 /// std::bad_alloc or std::length_error, and the recording then is as it was.
 /// Operations fill a room from its begin on, and the numbers that are kept of them from its end down.
 template <class Base>
 struct recorder {
-  std::uintptr_t origin = 0;  ///< where operation 0 would be, were its room that large
-  Base* numbers = nullptr;    ///< those of the last operation
-  std::uint64_t place = 0;    ///< of the next operation
+  std::uintptr_t origin = 0;         ///< where operation 0 would be, were its room that large
+  Base* numbers = nullptr;           ///< those of the last operation
+  std::uint32_t number = none_open;  ///< of the recording itself
+  std::uint32_t index = 0;           ///< of the next operation
+  std::uint32_t limit = 0;           ///< operations before this one have room, whatever is kept of them
   void (*grow)(recorder&) = nullptr;
 
   std::uint32_t recording() const noexcept {
-    const std::uint32_t number = recording_of(place);
     if (number == parameter) __builtin_unreachable();  // what is known to be a parameter needs no comparison
     return number;
   }
-  std::uint32_t index() const noexcept { return index_of(place); }
 
-  std::uintptr_t next() const noexcept { return origin + std::uintptr_t{index()} * sizeof(operation); }
+  std::uintptr_t next() const noexcept { return origin + std::uintptr_t{index} * sizeof(operation); }
 
-  bool is_full() const noexcept {
-    constexpr auto most = static_cast<std::intptr_t>(sizeof(operation) + 2 * sizeof(Base));
-    return static_cast<std::intptr_t>(reinterpret_cast<std::uintptr_t>(numbers) - next()) < most;
+  bool is_full() const noexcept { return index >= limit; }
+
+  /// How many operations have room, whatever is kept of them.
+  std::uint32_t room() const noexcept {
+    constexpr std::size_t most = sizeof(operation) + 2 * sizeof(Base);
+    return static_cast<std::uint32_t>((reinterpret_cast<std::uintptr_t>(numbers) - next()) / most);
   }
 
   /// Appends an operation where there is room, and what is kept of it; returns the place of its variable.
   template <std::same_as<Base>... Kept>
-  [[gnu::always_inline]] std::uint64_t put(unsigned op, std::uint32_t x, std::uint32_t y,
-                                           const Kept&... kept) {
+  [[gnu::always_inline]] place put(unsigned op, std::uint32_t x, std::uint32_t y, const Kept&... kept) {
     // NOLINTNEXTLINE(performance-no-int-to-ptr): a pointer to where operation 0 would be may not exist
     ::new (reinterpret_cast<void*>(next())) operation(op, x, y);
     if constexpr (sizeof...(kept) > 0) {
       Base* at = numbers -= sizeof...(kept);
       (::new (static_cast<void*>(at++)) Base(kept), ...);
     }
-    return place++;
+    return {recording(), index++};
   }
 
   /// The number of a slot for an operand that is no variable.
-  std::uint32_t no_variable() const noexcept { return index() % parameter_slots; }
+  std::uint32_t no_variable() const noexcept { return index % parameter_slots; }
 };
 
 /// What operators find while nothing is recorded. No variable has its number, so nothing is written to it.
 template <class Base>
-inline constinit recorder<Base> idle{0, nullptr, std::uint64_t{none_open} << 32, nullptr};
+inline constinit recorder<Base> idle{};
 
 /// The recording that the calling thread has open for variables over Base; never null.
 template <class Base>

@@ -46,8 +46,8 @@ inline constexpr auto ways_back = []<std::size_t... Place>(std::index_sequence<P
 template <class Base, class Alloc, class T>
 void reverse_sweep(const operation_list<Base, Alloc>& operations, T* values, T* adjoints) {
   const evaluation<Base, T> at{values};
-  for_each_operation_back(operations, index_mask, [&](recorded_operation<Base> one, std::uint32_t i) {
-    if (!is_zero(adjoints[i])) ways_back<Base, T>[one.op()](at, adjoints, one, i);
+  for_each_operation_back(operations, index_mask, [&](recorded_operation<Base> one, std::size_t i) {
+    if (!is_zero(adjoints[i])) ways_back<Base, T>[one.op()](at, adjoints, one, static_cast<std::uint32_t>(i));
     return operations::kept[one.op()];
   });
 }

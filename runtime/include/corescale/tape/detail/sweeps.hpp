@@ -147,7 +147,7 @@ void reverse_sweep(const operation_list<Base, Alloc>& operations, std::uint32_t 
   const auto hand_on = [adjoints](std::uint32_t to, const Base& weight, const Base& partial, bool picked) {
     if (to >= parameter_slots && !(picked && is_zero(partial))) add_product(adjoints[to], weight, partial);
   };
-  for_each_operation_back(operations, last, [&](recorded_operation<Base> one, std::uint32_t i) {
+  for_each_operation_back(operations, last, [&](recorded_operation<Base> one, std::size_t i) {
     if (const Base weight = adjoints[i]; !is_zero(weight)) {
       hand_on(one.x(), weight, one.dx(), operations::picks(one.op()));
       hand_on(one.y(), weight, one.dy(), operations::picks(one.op()));
@@ -167,45 +167,48 @@ requires is_cheap<Base>
 void reverse_sweep(const operation_list<Base, Alloc>& operations, std::uint32_t last, Base* adjoints) {
   Base weight = adjoints[last];
   for_each_operation_back(
-      operations, last, [&](recorded_operation<Base> one, std::uint32_t i) __attribute__((always_inline)) {
-        const std::size_t x = one.x(), y = one.y(), before = i - 1;
+      operations, last, [&](recorded_operation<Base> one, std::size_t i) __attribute__((always_inline)) {
+        const std::size_t x = one.x(), before = i - 1;
         const unsigned op = one.op();
         const Base mine = weight;
         const auto go_on = [&](std::size_t written, const Base& sum) __attribute__((always_inline)) {
           weight = written == before ? sum : adjoints[before];
         };
-        if (!operations::keeps_one(op)) {
+        if (operations::is_linear(op)) {
           if (op == operations::number_of<operations::add>()) {
             adjoints[x] += mine;
-            go_on(y, adjoints[y] += mine);
-          } else if (op == operations::number_of<operations::subtract>()) {
-            adjoints[x] += mine;
-            go_on(y, adjoints[y] -= mine);
-          } else {  // negative; an independent variable has no operand
-            go_on(x, adjoints[x] -= mine);
+            go_on(one.y(), adjoints[one.y()] += mine);
+            return 0;
           }
+          if (op == operations::number_of<operations::with_parameter<operations::add>>()) {
+            go_on(x, adjoints[x] += mine);
+            return 1;
+          }
+          if (operations::is_difference(op)) {
+            adjoints[x] += mine;
+            go_on(one.y(), adjoints[one.y()] -= mine);
+            return operations::keeps_one(op) ? 1 : 0;
+          }
+          go_on(x, adjoints[x] -= mine);  // negative; an independent variable has no operand
           return 0;
         }
         if (is_zero(mine)) {
           weight = adjoints[before];
-        } else if (!operations::keeps_two(op)) {
-          if (!operations::is_linear(op)) {
-            go_on(x, adjoints[x] += mine * one.kept[0]);
-          } else if (operations::is_sum(op)) {
-            go_on(x, adjoints[x] += mine);
-          } else {
-            adjoints[x] += mine;
-            go_on(y, adjoints[y] -= mine);
-          }
-        } else if (!operations::picks(op)) {
+          return operations::keeps_two(op) ? 2 : 1;
+        }
+        if (!operations::keeps_two(op)) {
+          go_on(x, adjoints[x] += mine * one.kept[0]);
+          return 1;
+        }
+        if (!operations::picks(op)) {
           adjoints[x] += mine * one.kept[0];
-          go_on(y, adjoints[y] += mine * one.kept[1]);
+          go_on(one.y(), adjoints[one.y()] += mine * one.kept[1]);
         } else {
           if (!is_zero(one.kept[0])) adjoints[x] += mine * one.kept[0];
-          if (!is_zero(one.kept[1])) adjoints[y] += mine * one.kept[1];
+          if (!is_zero(one.kept[1])) adjoints[one.y()] += mine * one.kept[1];
           weight = adjoints[before];
         }
-        return operations::keeps_two(op) ? 2 : 1;
+        return 2;
       });
 }
 
