@@ -12,9 +12,9 @@ LONGEST = 200
 
 FRAME = re.compile(
     r"\s+(at |\.\.\. \d+ more|\d+: |\S+:\d+( \+0x|$))|goroutine \d|created by |exit status \d|\[signal "
-    r"|[\w./*()-]+\.[\w()*.-]+\(.*\)$|stack backtrace:|note: run with |Node\.js v"
+    r"|[\w./*()-]+\.[\w()*.-]+\(.*\)$|stack backtrace:|note: run with |Node\.js v|Try .*--help"
 )
-"""a line of a stack as Java, Go, Rust and JavaScript print it behind the reason"""
+"""a line behind the reason: of a stack as Java, Go, Rust and JavaScript print it, or where there is help"""
 
 
 RULE = re.compile(r"^-{20,}$", re.MULTILINE)

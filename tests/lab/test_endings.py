@@ -34,6 +34,7 @@ CPP = "terminate called after throwing an instance of 'std::runtime_error'\n  wh
         (NODE, "Error: no mesh"),
         (PYTHON, "ValueError: no mesh"),
         (CPP, "what():  no mesh"),
+        ("sleep: invalid time\nTry 'sleep --help' for more information.\n", "sleep: invalid time"),
         ("step(3) of solve(mesh)\n", "step(3) of solve(mesh)"),
         ("\tat F.main(F.java:1)\n", "at F.main(F.java:1)"),
         (f"{'-' * 74}\nThere are no\nslots.\n\nAsk for fewer.\n{'-' * 74}\n", "There are no slots"),

@@ -257,7 +257,7 @@ def best_so_far(records: Sequence[Record], experiment: Experiment) -> str:
     best = min(usable, key=typical.__getitem__)
     if best == reference:
         takes = f"takes {text.value(typical[best], experiment.response)}"
-        return f"{label(best) or 'the program'} {'is the fastest' if len(typical) > 1 else takes} so far"
+        return f"{label(best) or 'the program'} {'looks fastest' if len(typical) > 1 else takes} so far"
     ratio = stats.ratio_interval(times.column(reference), times.column(best), experiment.stop.confidence)
     return text.than(label(best), label(reference), ratio, experiment.stop.confidence, experiment.response)
 

@@ -221,6 +221,9 @@ def _stop(request: Request) -> Stop:
             f"{request.warmup} is not a number of warm-ups", where="-w", remedy="write -w 1, or leave it out"
         )
     least, most = _blocks(request)
+    usual = type(request)
+    if exactly and (request.min_runs, request.max_runs) != (usual.min_runs, usual.max_runs):
+        raise UsageError("-r leaves no choice to -m and -M", where="-r", remedy="leave out -r, or -m and -M")
     rule: dict[str, Any] = {
         "width": share(request.width, "--width"),
         "confidence": confidence(request.confidence, "--confidence"),

@@ -41,6 +41,7 @@ def must_be_commands(request: CompareRequest, words: Sequence[str]) -> None:
         strange = next((word for word in words[1:] if not shutil.which(bundled(word)) and "{" not in word), None)
         if strange is not None:
             remedy = f"quote each command: corescale compare {shlex.quote(' '.join(words))} 'ANOTHER'"
+            remedy += f"; or correct {strange!r}"
             raise UsageError(f"{strange!r} is not a program", where="compare", remedy=remedy)
 
 

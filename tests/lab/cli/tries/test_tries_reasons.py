@@ -48,6 +48,11 @@ TRIES: tuple[Try, ...] = (
         "1",
     ),
     ("corescale doctor --noise 10m -- nosuch", 4, "corescale: nosuch: no such program; no folder of PATH has it"),
+    (
+        "corescale scan -r 3 -m 5 -- true",
+        2,
+        "corescale: -r: -r leaves no choice to -m and -M; leave out -r, or -m and -M",
+    ),
     ("corescale scan -r 6 -m 10 -M 3 -- true", 2, "corescale: -m: .* 10 .* 3; write -m 3 -M 10"),
     ("corescale scan -w -1 -- true", 2, "corescale: -w: -1 .*; write -w 1, or leave it out"),
     (
