@@ -18,7 +18,7 @@ namespace {
 pthread_key_t key;
 pthread_once_t keyed = PTHREAD_ONCE_INIT;
 
-// A new place, or when all are taken that of a thread that has ended.
+// A new place; or, if all are taken, the place of a thread that has ended.
 Thread* slot() {
   const std::uint32_t taken = __atomic_fetch_add(&file->header.threads, 1, __ATOMIC_RELAXED);
   for (std::size_t i = 0; i < most_threads; ++i) {
@@ -49,7 +49,7 @@ std::int64_t queued(const char* path) {
   return value;
 }
 
-// One of this process that still runs.
+// A thread of this process that still runs.
 void look_at(Thread& thread) {
   if (&thread == local.thread) thread.faults = faults() - thread.faults_before;
   const auto clock = static_cast<clockid_t>((~static_cast<unsigned>(thread.id) << 3) | 6);

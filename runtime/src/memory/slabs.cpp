@@ -8,7 +8,7 @@
 
 namespace corescale::inline v0::detail {
 
-/// Before its blocks.
+/// The header of a slab, which is before its blocks.
 struct slab {
   slab* older;
   char* cut;  ///< the first byte that is in no block yet
@@ -21,8 +21,9 @@ struct slab {
 
 namespace {
 
-// A thread's first slab is one page, as most threads need few small blocks; then twice as much, up to what
-// costs the system's allocator less than a percent of the time that it takes to fill it.
+// A thread's first slab is one page, because most threads need few small blocks. Each further slab has twice
+// as much, up to a size for which the system's allocator takes less than a percent of the time that filling
+// it takes.
 constexpr std::size_t first_slab_bytes = 4 << 10;
 constexpr std::size_t largest_slab_bytes = 64 << 10;
 constexpr std::size_t slab_header = (sizeof(slab) + small_alignment - 1) / small_alignment * small_alignment;
@@ -92,7 +93,7 @@ void slab_store::count_spare(source& from) noexcept {
   for (const block* b = from.spare; b; b = next_of(b)) ++slab_of(b)->spare;
 }
 
-/// Takes the blocks of slabs that are about to go out of the spare list.
+/// Removes from the spare list the blocks of slabs that are about to go.
 void slab_store::forget_whole_slabs(source& from) noexcept {
   block* kept = nullptr;
   for (block* b = from.spare; b;) {

@@ -29,7 +29,8 @@ def loaded(path: Path) -> store.Run:
 
 
 def result(run: store.Run, machine: Machine, gate: Gates | None = None, *, every_variable: bool = False) -> Result:
-    """What follows from a run's records, and the lines that launch it here; `every_variable`: these set every one."""
+    """What follows from a run's records, and the lines that launch it here. `every_variable`: the lines set all
+    variables."""
     lines = _lines(run, machine, None if every_variable else to_set(run.records))
     shown = concluded(run.records, run.experiment, dict(lines), run.environment, gate, finished=run.finished)
     return replace(shown, run=run.origin, runs={run_name(run): run.folder}, launching=_launching(run))

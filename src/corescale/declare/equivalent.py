@@ -58,12 +58,14 @@ def unread(experiment: Experiment, reads: Collection[str] | None) -> Unread:
 
 
 def told_by_reads(experiment: Experiment) -> bool:
-    """Whether env reads tell if p reaches the programs: a number of threads by variables alone, or ranks."""
+    """Whether env reads tell if p reaches the programs. They do if only variables set the number of threads, and for
+    ranks."""
     return _by_variables(experiment) or _of_ranks(experiment)
 
 
 def _of_ranks(experiment: Experiment) -> bool:
-    """Whether ranks are started for the command; those that it starts itself may be where nothing is recorded."""
+    """Whether ranks are started for the command. Ranks that it starts itself may run where no env reads are
+    recorded."""
     return "ranks" in _makers(experiment) and not experiment.starts_ranks
 
 

@@ -43,8 +43,8 @@ class HookRunner:
                 template.split(text, f"--{name}")
 
     def run(self, name: str, values: Mapping[str, str] | None = None, seconds: float = math.inf) -> None:
-        """Raises ProgramError if it cannot be started, fails, or comes around a launch and lasts longer than a
-        launch may; InconclusiveError if it lasts longer than `seconds`.
+        """Raises ProgramError if it cannot be started or fails, or if it belongs to a launch and lasts longer than a
+        launch may. Raises InconclusiveError if it lasts longer than `seconds`.
 
         Nothing is left running of a hook that is ended, be it for these reasons or by Ctrl-C.
         """
@@ -102,7 +102,7 @@ def _unstarted(name: str, text: str, why: str) -> ProgramError:
 
 
 def _ended(words: Sequence[str], said: IO[bytes], seconds: float) -> int:
-    """The exit code of the command; what ends it from outside ends all that it started."""
+    """The exit code of the command. If it is ended from outside, so is all that it started."""
     orphans.adopt()
     begun, null, variables = orphans.now(), subprocess.DEVNULL, environment.inherited()
     limit = None if math.isinf(seconds) else seconds

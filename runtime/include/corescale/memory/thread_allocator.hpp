@@ -12,8 +12,8 @@
 
 namespace corescale::inline v0 {
 
-/// What allocate_at_least() gives: room for count elements. The standard's own where there is one, as its
-/// containers ask for that.
+/// What allocate_at_least() gives: room for count elements. If the standard library has such a type, it is
+/// that one, because its containers ask for it.
 #ifdef __cpp_lib_allocate_at_least
 template <class T>
 using allocation = std::allocation_result<T*>;
@@ -45,9 +45,8 @@ class thread_allocator {
 
   [[nodiscard]] T* allocate(std::size_t n) { return allocate_at_least(n).ptr; }
 
-  /// As C++23 has it: room for n elements or, at no cost, more.
-  /// Throws std::bad_array_new_length when n elements have more bytes than a std::size_t can say, std::bad_alloc when there is no
-  /// memory.
+  /// As in C++23: room for n elements, or for more if that costs nothing. Throws std::bad_array_new_length
+  /// when n elements have more bytes than a std::size_t can say, std::bad_alloc when there is no memory.
   [[nodiscard]] allocation<T> allocate_at_least(std::size_t n) {
     if (n > std::numeric_limits<std::size_t>::max() / sizeof(T)) throw std::bad_array_new_length();
     std::size_t capacity = 0;

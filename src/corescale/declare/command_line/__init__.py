@@ -117,7 +117,8 @@ def chosen(request: TuneRequest) -> bool:
 
 
 def _checked(experiment: Experiment, wider: Experiment, names: Sequence[str]) -> Experiment:
-    """The experiment, and the baseline with the first other level of each of these factors of a wider one."""
+    """The experiment with further configurations: the baseline with one of these factors at its first other level in
+    `wider`."""
     now = dict(baseline(wider).levels)
     factors = [f.model_copy(update={"levels": f.levels[:2]}) if f.name in names else f for f in wider.factors]
     changes = {f.name: tuple(level for level in f.levels if level != now[f.name]) for f in factors}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which permissions that measuring needs this account has. They are tried if that is harmless, else read from the
-kernel."""
+"""The permissions that measuring needs, and whether this account has them. They are tried if that is harmless, else
+read from the kernel."""
 
 import os
 import subprocess

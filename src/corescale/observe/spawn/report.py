@@ -32,7 +32,7 @@ class SpawnedProcess:
     user: float
     system: float
     peak_memory: int
-    """resident bytes, exact in time, mapped files included"""
+    """peak of resident bytes as the kernel has it, mapped files included"""
     affinity: tuple[int, ...]
     name: str = ""
     """the kernel's short name at its end"""
@@ -76,7 +76,7 @@ class SpawnReport:
     started: float = 0.0
     wall: float = 0.0
     stopped: bool = False
-    """whether the spawner was stopped or killed meanwhile, so that wall lasts until that end was seen"""
+    """whether the spawner was stopped or killed meanwhile; wall then lasts until the end was noticed"""
     user: float = 0.0
     system: float = 0.0
     cpu_kind: CpuKind = "reaped"
@@ -90,11 +90,11 @@ class SpawnReport:
     peak_memory: int = 0
     peak_memory_kind: MemoryKind = "none"
     peak_memory_floor: int = 0
-    """the spawner's own, from which the kernel counts the program's"""
+    """the spawner's own peak, from which the kernel starts the program's"""
     tree_memory: int = 0
     tree_memory_kind: TreeMemoryKind = "none"
     ranked: bool = False
-    """whether it is of several ranks, with what started them"""
+    """whether it covers several ranks and the program that started them"""
     affinity: tuple[int, ...] = ()
     tail: str = ""
     """end of stderr"""

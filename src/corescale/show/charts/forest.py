@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The forest plot: one row an estimate with its interval, its numbers beside it."""
+"""The forest plot: each row has an estimate with its interval, and the numbers next to it."""
 
 import types
 from collections.abc import Callable, Mapping, Sequence

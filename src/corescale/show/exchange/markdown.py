@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hyperfine's Markdown table, the columns that it lacks behind its own, and every warning beneath."""
+"""hyperfine's Markdown table, followed by the columns that it lacks, and with every warning beneath."""
 
 import re
 from collections.abc import Iterator
