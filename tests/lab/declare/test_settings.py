@@ -145,7 +145,7 @@ def test_an_allocator_that_is_preloaded_already_is_not_tried_twice_and_reads_its
     assert not settings.idle("GLIBC_TUNABLES", {}, one_thread=False)
 
 
-@pytest.mark.parametrize("name", ["threads", "allocator", "bind", "numa", "MALLOC_CONF"])
+@pytest.mark.parametrize("name", ["allocator", "bind", "numa", "MALLOC_CONF"])
 def test_auto_among_listed_levels_is_refused_where_it_has_a_meaning(name: str, two_cores: Machine) -> None:
     with pytest.raises(UsageError, match=rf"auto means all levels of {name}; write {name}=auto alone"):
         command_line.tune(TuneRequest(factor=[f"{name}=auto,x"]), ["x"], two_cores)
