@@ -82,18 +82,22 @@ File* mapped(const char* folder) {
 std::atomic<std::uint64_t> replaced;  // how often another object came to where one was
 std::atomic_flag reading;
 
-// Where code is, as far as it was looked for. Only appended, so that a tick may look while another thread appends.
+// Where code is, as far as it was looked for. Written by the thread that has set `reading`, and only appended: ticks of
+// others look meanwhile.
 struct Range {
   std::uint64_t begin, end;
 };
 constexpr std::size_t most_ranges = 4096;
 Range range[most_ranges];
 std::atomic<std::size_t> ranges;
+std::atomic<bool> outdated;  // an object went
 
 bool is_known(std::uint64_t address) {
-  for (std::size_t i = ranges.load(std::memory_order_acquire); i-- > 0;)
+  if (outdated) return false;
+  const std::size_t count = ranges.load(std::memory_order_acquire);
+  for (std::size_t i = count; i-- > 0;)
     if (address >= range[i].begin && address < range[i].end) return true;
-  return false;
+  return count == most_ranges;
 }
 
 void note_range(std::uint64_t begin, std::uint64_t end) {
@@ -193,8 +197,9 @@ bool room(void* at, std::size_t size) {
 }
 
 // Not by the loader: a tick may come while its thread holds the loader's lock, and a forked child may find it held.
-void read_modules() {
+void read_modules(std::uint64_t sought) {
   if (reading.test_and_set()) return;
+  if (outdated.exchange(false)) ranges = 0;
   const int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
   // Not on the stack: a tick may come on a program's own signal stack, of 8 KiB in all.
   static char line[1024], text[4096];
@@ -211,17 +216,16 @@ void read_modules() {
       keep_module(line);
     }
   if (maps >= 0) close(maps);
+  constexpr std::uint64_t begin = ~std::uint64_t{page - 1};
+  if (sought)
+    note_range(sought & begin, (sought & begin) + page);  // of no mapping: it is not looked for again
   reading.clear();
 }
 
-void forget_ranges() { ranges = 0; }
+void forget_ranges() { outdated = true; }
 
 std::uint64_t placed(std::uint64_t address) {
-  constexpr std::uint64_t begin = ~std::uint64_t{page - 1};
-  if (ranges < most_ranges && !is_known(address)) {
-    read_modules();
-    note_range(address & begin, (address & begin) + page);  // of no mapping: it is not looked for again
-  }
+  if (!is_known(address)) read_modules(address);
   return (address & 0xffffffffffff) | replaced.load(std::memory_order_relaxed) << 48;
 }
 

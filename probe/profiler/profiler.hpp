@@ -112,7 +112,7 @@ void change(Word to, Word from);
 
 // mapping.cpp
 void open_file();
-void read_modules();                          // keeps where the program's objects are
+void read_modules(std::uint64_t sought = 0);  // keeps where the program's objects are
 void forget_ranges();                         // other objects may come where some were
 bool room(void* place, std::size_t size);     // whether it can be written there: a full disk kills who writes
 std::uint64_t placed(std::uint64_t address);  // a frame at this address, as of now

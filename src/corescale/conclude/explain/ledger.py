@@ -198,12 +198,14 @@ def _burnt(profile: Profile) -> float:
 
 def _apart(mains: Sequence[Profile], wall: float) -> tuple[dict[LedgerRow, float], float]:
     """Rows of programs that do not share the launch's threads, such as ranks; and what of `blocked` no source saw."""
-    rows = dict.fromkeys(LedgerRow, 0.0)
+    rows, unseen = dict.fromkeys(LedgerRow, 0.0), 0.0
     for main in mains:
-        for name, seconds in _rows(main).items():
+        owned = _owned(main)
+        for name, seconds in _rows(main, owned).items():
             rows[name] += seconds
         rows[LedgerRow.UNATTRIBUTED] += (wall - main.wall) * main.processors
-    return rows, sum(_owned(main)["unseen"] for main in mains)
+        unseen += owned["unseen"]
+    return rows, unseen
 
 
 def _together(mains: Sequence[Profile], wall: float) -> tuple[dict[LedgerRow, float], float]:
@@ -273,9 +275,9 @@ def _owned(profile: Profile) -> dict[str, float]:
     return parts
 
 
-def _rows(profile: Profile) -> dict[LedgerRow, float]:
-    """Rows of one process, which sum to its wall time x threads."""
-    share, parts = profile.shares, _owned(profile)
+def _rows(profile: Profile, parts: Mapping[str, float]) -> dict[LedgerRow, float]:
+    """Rows of one process, whose computing threads own `parts`; they sum to its wall time x threads."""
+    share = profile.shares
     allocating = min(parts["used"], _allocating(profile))
     spinning = min(parts["used"] - allocating, sum(thread.burnt.get("spinning", 0.0) for thread in profile.threads))
     return {
