@@ -18,17 +18,17 @@ class Loop {
   /// What an iteration costs, as far as it is known beforehand.
   virtual corescale::loop_cost cost() const { return {}; }
 
-  /// Iterations begin .. end - 1, by one thread.
+  /// Runs iterations begin .. end - 1 on the calling thread.
   virtual void run(std::uint64_t begin, std::uint64_t end) = 0;
 
   /// Forgets all runs.
   virtual void reset() = 0;
 
-  /// Whether the iterations that ran since the last reset are each iteration once.
+  /// Whether each iteration ran exactly once since the last reset.
   virtual bool is_right() const = 0;
 };
 
-/// A loop whose iteration i adds body(i) to the i-th element of a result: so that what was left out or run twice shows.
+/// A loop whose iteration i adds body(i) to the i-th element of a result. So the result shows iterations that were left out or ran twice.
 template <class Body>
 class ResultLoop final : public Loop {
  public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program as many are: one OpenMP loop over rows that differ in cost, its chunk size chosen by hand.
+// A typical program: one OpenMP loop over rows that differ in cost, with a chunk size that was chosen by hand.
 #include <complex>
 #include <cstdio>
 #include <numeric>

@@ -97,7 +97,7 @@ def explain(command: Command, *, progress: Follow = None, **given: Unpack[option
 
 
 def _noting(progress: Follow) -> explaining.Note:
-    """What takes a note before there is a run."""
+    """A function that passes on a note before there is a run."""
 
     def note(said: str) -> None:
         if progress is not None:

@@ -17,7 +17,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-import scipy  # its parts are loaded when they are used: a line that cannot be read needs none
+import scipy  # loads its parts when they are used; a command line that is refused uses none
 
 Floats = npt.NDArray[np.float64]
 
@@ -35,13 +35,13 @@ class Interval:
     low: float | None
     high: float | None
     confidence: float | None
-    """attained by the method, at least the asked one: ranks are discrete (8 blocks, 95% asked: 96.1%)"""
+    """what the method attains; at least what was asked for, because ranks are discrete (8 blocks: 96.1% for 95%)"""
     n: int
     """blocks (or launches) behind it"""
 
     @property
     def half_width(self) -> float | None:
-        """Half of high - low; of an interval of log-ratios about the relative half width of the ratio."""
+        """Half of high - low. If the interval is of log-ratios, this is about the relative half width of the ratio."""
         return None if self.low is None or self.high is None else (self.high - self.low) / 2
 
     def covers(self, value: float) -> bool:
@@ -49,7 +49,8 @@ class Interval:
         return self.low is None or self.high is None or self.low <= value <= self.high
 
     def map(self, monotone: Callable[[float], float]) -> "Interval":
-        """The interval of a monotone function of the same unknown: same confidence, ends swapped where it falls."""
+        """The interval of a monotone function of the same unknown, with the same confidence. A decreasing function
+        swaps the ends."""
         estimate = monotone(self.estimate)
         if self.low is None or self.high is None:
             return Interval(estimate, None, None, None, self.n)
@@ -61,7 +62,7 @@ Decision = Literal["faster", "slower", "no difference shown", "too few blocks"]
 
 
 def decide(ratio: Interval) -> Decision:
-    """What an interval of T_other / T_reference allows to say of the other."""
+    """What an interval of T_other / T_reference says about the other."""
     if ratio.low is None or ratio.high is None:
         return "too few blocks"
     if ratio.high < 1:
@@ -81,12 +82,12 @@ def hodges_lehmann(log_ratios: npt.ArrayLike, confidence: float = 0.95) -> Inter
 
 
 def fewest_blocks(confidence: float) -> int:
-    """Below this number of blocks no signed-rank interval reaches the confidence: 6 at 95%, 8 at 99%."""
+    """The fewest blocks whose signed-rank interval reaches the confidence: 6 for 95%, 8 for 99%."""
     return 1 + math.ceil(-math.log2(1 - confidence) - 1e-9)
 
 
 def ratio_interval(times_a: npt.ArrayLike, times_b: npt.ArrayLike, confidence: float = 0.95) -> Interval:
-    """T_a / T_b of two configurations, times in block order: above 1 where a is the slower one."""
+    """T_a / T_b of two configurations, times in block order: above 1 if a is the slower one."""
     return hodges_lehmann(np.log(_times(times_a)) - np.log(_times(times_b)), confidence).map(math.exp)
 
 
@@ -220,7 +221,7 @@ def walsh_bounds(samples: Floats, count: int) -> tuple[Floats, Floats, Floats]:
 
 @functools.cache
 def tail_count(n: int, tail: float) -> int:
-    """Largest c with P(W <= c) <= tail for the signed-rank sum W of n pairs; -1 where P(W = 0) = 2^-n exceeds it."""
+    """Largest c with P(W <= c) <= tail for the signed-rank sum W of n pairs; -1 if P(W = 0) = 2^-n exceeds it."""
     return int(np.searchsorted(_null_distribution(n), tail * (1 + 1e-12), side="right")) - 1
 
 
@@ -254,7 +255,8 @@ SEED = 20_200_714
 def bootstrapped(values: npt.ArrayLike, statistic: Statistic = "mean", confidence: float = 0.95) -> Interval:
     """Mean or median of independent launches by the percentile bootstrap (Efron 1979); no interval below two of them.
 
-    It is for looking at charts of declared columns, and too narrow: at 8 launches 95% covered 85 to 87% of the time.
+    It is for charts of declared columns only, because it is too narrow: with 8 launches, 95% intervals covered 85 to
+    87% of the time.
     """
     array, of = _finite(values), STATISTICS[statistic]
     estimate = float(of(array)) if array.size else math.nan

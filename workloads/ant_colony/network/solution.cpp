@@ -34,7 +34,7 @@ double Solution::total(const std::string& measure) const {
 
 namespace {
 
-/// Quoted where CSV asks for it.
+/// Adds a cell, in quotes if CSV requires them.
 void add(std::string& line, const std::string& text) {
   if (text.find_first_of(",\"\r\n") == text.npos) {
     line += text + ",";
@@ -45,13 +45,13 @@ void add(std::string& line, const std::string& text) {
   line += "\",";
 }
 
-/// The shortest digits that read back as the same number.
+/// Adds the fewest digits that read back as the same number.
 void add(std::string& line, double value) {
   char text[32];
   add(line, std::string(text, std::to_chars(text, text + sizeof text, value).ptr));
 }
 
-/// The month's warehouses and lanes, each made where the first route refers to it.
+/// Makes the month's warehouses and lanes, each when the first route refers to it.
 class Maker {
  public:
   explicit Maker(const Month& month)

@@ -31,7 +31,7 @@ BUILD = ".smpi"
 ELF = b"\x7fELF"
 """how every compiled program begins"""
 LIBRARY = b"libsimgrid"
-"""what every program that smpicxx linked names"""
+"""a library that every program linked by smpicxx names"""
 THREADED = b"corescale_simulates_threads"
 """text in every program that charges its computing itself (workloads/driver/simulated_loop.cpp)"""
 CLOCK = re.compile(r"Simulated time: (\S+) seconds")
@@ -119,8 +119,8 @@ class Simgrid(Local):
             f"--cfg=smpi/coll-selector:{self._platform.collectives}",
             f"--cfg=smpi/host-speed:{CORE_FLOPS:.0f}f",
             *(f"--cfg=smpi/simulate-computation:{'no' if threaded else 'yes'}", "--cfg=smpi/display-timing:yes"),
-            *("--cfg=smpi/bw-factor:0:1", "--cfg=smpi/lat-factor:0:1"),  # a link is as the platform has it
-            *(str(platform), "--", *request.argv[1:]),  # else SimGrid takes words of the program that look like its own
+            *("--cfg=smpi/bw-factor:0:1", "--cfg=smpi/lat-factor:0:1"),  # each link has the platform's bandwidth and latency
+            *(str(platform), "--", *request.argv[1:]),  # without --, SimGrid takes words of the program that look like its own
         )
         t, costs = layout.threads_per_rank, {}
         for name, table in self._platform.fork_join.items() if t > 1 else ():
@@ -144,7 +144,7 @@ class Simgrid(Local):
         return SpawnReport(**(known | {"wall": wall}), ranked=True), {}
 
     def _width(self, threads: int) -> int:
-        del threads  # which are simulated
+        del threads # they are simulated
         return 1
 
     def _launch_once(self, invocation: Invocation) -> Record:
