@@ -18,7 +18,7 @@ namespace {
 
 struct memory {
   std::uint64_t resident = 0;
-  /// What is neither of a file nor shared memory.
+  /// Memory that is neither of a file nor shared.
   std::uint64_t anonymous = 0;
 };
 

@@ -39,7 +39,7 @@ inline cpu_time cpu_time_of(std::string_view figures) {
   return {.steal = ticks[7] * tick_seconds(), .busy = busy * tick_seconds()};
 }
 
-/// Of the text of /proc/stat.
+/// The CPU time of `cpus` in the text of /proc/stat.
 inline cpu_time cpu_time_in(std::string_view text, const std::vector<int>& cpus) {
   cpu_time total;
   for (std::size_t end = 0; text.starts_with("cpu"); text.remove_prefix(std::min(end + 1, text.size()))) {

@@ -32,7 +32,7 @@ class descriptor {
   int number_ = -1;
 };
 
-/// What the file holds; empty where it cannot be read.
+/// The content of the file; empty if it cannot be read.
 inline std::string read_file(const std::string& path) {
   const descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::string text;
@@ -58,7 +58,7 @@ inline bool write_file(const std::string& path, std::string_view text) {
   return file && write_all(file.get(), text);
 }
 
-/// Where a symbolic link points; empty where it cannot be read, as for the executable of a zombie.
+/// The target of a symbolic link; empty if it cannot be read, as for the executable of a zombie.
 inline std::string read_link(const std::string& path) {
   char target[4096];
   const ssize_t length = ::readlink(path.c_str(), target, sizeof target);

@@ -17,13 +17,13 @@ std::vector<pid_t> descendants();
 /// Whether SIGCHLD, which must be blocked, is pending because a child has ended.
 bool child_ended();
 
-/// Whether a process that is still there, reaped by nobody, is a descendant.
+/// Whether a process is a descendant. The process must not have been reaped.
 bool is_descendant(pid_t process);
 
 /// The thread ids of a process; empty where it has gone.
 std::vector<pid_t> threads_of(pid_t process);
 
-/// Those that still run: neither gone nor waiting to be reaped.
+/// Descendants that still run: they are neither gone nor waiting to be reaped.
 std::vector<pid_t> running_descendants();
 
 /// Kills every running descendant and returns those that it reached. Never kills a stranger that got the
@@ -34,7 +34,7 @@ std::vector<pid_t> kill_descendants();
 /// The process that traces this one, which has ended and is not reaped yet; 0 for none, and if it runs.
 pid_t tracer_of_zombie(pid_t process);
 
-/// Whether processes can be looked at: not once a program has left this one no descriptor.
+/// Whether processes can be examined. They cannot once a program has left this process no descriptor.
 bool can_look();
 
 /// Lets a process go on that a signal has stopped.

@@ -26,9 +26,9 @@ class tree_group {
   /// Goes back where it came from and removes the groups, which must be empty by then.
   ~tree_group();
 
-  /// Where a child is to be born, for clone3; -1: beside its parent.
+  /// The descriptor of the group in which clone3 is to start a child; -1: that of its parent.
   int birthplace() const { return birthplace_.get(); }
-  /// To be called where the child could not be born there.
+  /// Call it if the child could not be started there.
   void disown();
   /// The name of the version 2 group; empty: none.
   std::string name() const { return unified_.substr(unified_.rfind('/') + 1); }

@@ -82,8 +82,8 @@ File* mapped(const char* folder) {
 std::atomic<std::uint64_t> replaced;  // how often another object came to where one was
 std::atomic_flag reading;
 
-// Where code is, as far as it was looked for. Written by the thread that has set `reading`, and only appended: ticks of
-// others look meanwhile.
+// A range of addresses with code, as far as it was looked for. The thread that has set `reading` writes these. It only appends, because the
+// ticks of other threads read meanwhile.
 struct Range {
   std::uint64_t begin, end;
 };

@@ -17,8 +17,8 @@ class Symbol {
   constexpr explicit Symbol(const char* name, const char* version = nullptr)
       : name_(name), version_(version) {}
 
-  // By the loader's order: first what all objects see, then what the caller's object brought, then what the thread's
-  // parallel region runs on. Null if there is none.
+  // The function that a call from `caller` would reach, in the loader's order. First comes what all objects see, then what the caller's
+  // object brought, then what the thread's parallel region runs on. Null if there is none.
   void* reached_from(const void* caller) {
     void* const found = everyones_.load(std::memory_order_acquire);
     return __builtin_expect(found != nullptr, 1) ? found : found_for(caller, true);

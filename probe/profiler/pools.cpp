@@ -11,7 +11,7 @@
 namespace corescale::profiler {
 namespace {
 
-// Of the runtime of tasks; no code before one has started a thread.
+// The code of a runtime of tasks; empty until such a runtime has started a thread.
 std::atomic<std::uintptr_t> tasks_begin, tasks_end;
 
 bool is_named(const char* path, std::initializer_list<const char*> names) {

@@ -19,7 +19,7 @@
 
 namespace corescale::profiler {
 
-// Of the calling thread. The program's own thread-local storage is not touched.
+// The profiler's state of the calling thread. The program's own thread-local storage is not touched.
 struct Local {
   Thread* thread;
   std::int32_t countdown;  // allocations until one is timed
@@ -44,7 +44,7 @@ inline constinit Own own = {};
 inline constinit File*& file =
     own.file;  // null where there is nothing to write to: then every function only passes on
 
-// Whether to write on: after the end nothing is asked of the system.
+// Whether to continue writing. After the end, the profiler asks the system for nothing.
 inline bool live() { return file && !file->header.finished; }
 
 inline std::int64_t now(clockid_t clock = CLOCK_MONOTONIC) {

@@ -37,7 +37,7 @@ bool whole = false;  // it has all its room: the kernel gives it no other way
 #define MADV_POPULATE_WRITE 23
 #endif
 
-// Whether what is there may be written: to write where the disk has no room would kill the program.
+// Whether what is there may be written: if the disk is full, writing would kill the program.
 bool room(const void* place) {
   const std::size_t number = (static_cast<const char*>(place) - reinterpret_cast<const char*>(line)) / page;
   if (whole || has_room[number].load(std::memory_order_relaxed)) return true;

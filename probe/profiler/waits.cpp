@@ -39,7 +39,7 @@ struct Reals {
   int (*cond_wait)(pthread_cond_t*, pthread_mutex_t*);
 } real;
 
-// What a thread waits for by futex: a runtime of tasks has its workers wait for work, and others for its tasks' end.
+// What a thread waits for by futex. In a runtime of tasks, workers wait for work, and other threads wait until tasks end.
 State futex_wait_by(const void* caller) {
   if (!live() || !local.thread || !of_tasks(caller)) return event;
   return local.thread->pool == task_pool ? pooled : joining;
@@ -264,7 +264,7 @@ CORESCALE_EXPORT int sched_yield() noexcept {
   return real_sched_yield();
 }
 
-// What waits by futex without the C library's functions: std::atomic::wait, oneTBB, Rust.
+// Waits by futex that do not use the C library's functions: std::atomic::wait, oneTBB, Rust.
 CORESCALE_EXPORT long syscall(long number, ...) noexcept {
   REAL(syscall, long(long, long, long, long, long, long, long));
   va_list given;

@@ -28,10 +28,10 @@ struct arguments {
   /// Seconds between SIGTERM and SIGKILL for the main program. 0, because only launchers that must reach
   /// other machines, such as mpirun and srun, need a moment.
   double grace = 0;
-  /// By default nothing, so that a program that asks a question ends instead of waiting.
+  /// By default the program has no input, so that one that asks a question ends instead of waiting.
   std::string input = "/dev/null";
   std::string output = "/dev/null";
-  /// Empty: nowhere, or a scratch file where tail asks.
+  /// If empty, errors go nowhere, or into a scratch file if `tail` is set.
   std::string errors;
   /// Bytes of the end of what it wrote to standard error in the report.
   std::uint64_t tail = 0;

@@ -31,7 +31,7 @@ struct child_plan {
   pid_t spawner;
   /// Read until it ends or gives a byte; -1: none.
   int gate;
-  /// Of the descriptors above 2, the one that the program inherits; -1: none.
+  /// The one descriptor above 2 that the program inherits; -1: none.
   int handed_on;
   birth* tells;
 };

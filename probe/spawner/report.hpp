@@ -52,7 +52,7 @@ struct report {
   std::optional<double> foreign;
   int leftovers = 0;
   std::vector<int> survivors;
-  /// Whether something is left that cannot be looked at: the exit status says so.
+  /// Whether something is left that cannot be examined; the exit status says so.
   bool unseen = false;
   std::vector<int> affinity;
   /// The end of standard error.

@@ -22,7 +22,7 @@
 namespace corescale::probe {
 namespace {
 
-/// What else the machine did from its construction to end().
+/// What else the machine did between the construction of this object and end().
 class noise {
  public:
   explicit noise(const std::vector<int>& cpus) : cpus_(cpus) {}
@@ -39,7 +39,7 @@ class noise {
   }
 
  private:
-  /// What is left, less a tick for each CPU, because no CPU's time is known better. Empty if the launch's own
+  /// What is left, minus a tick for each CPU, because a CPU's time is known to a tick. Empty if the launch's own
   /// time or that of the CPUs is not known.
   std::optional<double> foreign(const report& result, std::optional<double> busy) const {
     const std::string_view kind = result.cpu_kind;

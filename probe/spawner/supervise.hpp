@@ -21,9 +21,9 @@ struct supervised {
   double when;
   /// Processes that outlived the main one. If the tree was killed: all its processes except the main one.
   int leftovers;
-  /// Those that could not be killed within ten seconds: of another user, or stuck in the kernel.
+  /// Processes that could not be killed within ten seconds: they are another user's, or are stuck in the kernel.
   std::vector<pid_t> survivors;
-  /// Whether something is left of which nothing can be seen, so that the lab must end it.
+  /// Whether something is left that cannot be seen from here, so that the lab must end it.
   bool unseen;
   /// Whether this process was stopped meanwhile, so that it saw the end late.
   bool stopped;

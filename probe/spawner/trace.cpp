@@ -37,7 +37,7 @@ std::vector<std::string> mapped_files(const std::string& text) {
   return files;
 }
 
-/// Of all threads, ended ones included.
+/// CPU seconds of all threads of a process, ended ones included.
 double cpu_seconds(pid_t process) {
   clockid_t clock{};
   return clock_getcpuclockid(process, &clock) == 0 ? seconds_of(clock) : 0;

@@ -129,7 +129,7 @@ def _value(name: str, text: str, where: str) -> float:
 
 
 def standard_file() -> Path:
-    """Where `corescale calibrate` writes unless another file is named."""
+    """The file that `corescale calibrate` writes unless another one is named."""
     folder = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
     return folder / "corescale" / "calibration"
 

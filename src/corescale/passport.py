@@ -59,7 +59,7 @@ class Passport:
 
 
 def file() -> Path:
-    """Where the passport is."""
+    """The file of the passport."""
     return Path(os.environ.get(VARIABLE) or standard_file().with_name("noise.json"))
 
 

@@ -101,7 +101,7 @@ class Colony {
     trail_.mark(here, next, options_.local_evaporation, initial_);
   }
 
-  /// Where all candidates are visited.
+  /// The most attractive city that is not visited; used if all candidates are visited.
   int best_of_all(const Ant& ant, int here) const {
     double most = -1.0;
     int best = -1;

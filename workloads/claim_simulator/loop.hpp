@@ -32,7 +32,7 @@ class SimulatedLoop {
   }
 
  private:
-  /// Of median 1.
+  /// A random number from a lognormal distribution with median 1.
   static double lognormal(driver::Random& draw, double variation) {
     constexpr double turn = 6.283185307179586;
     const double normal = std::sqrt(-2 * std::log(1 - draw.unit())) * std::cos(turn * draw.unit());

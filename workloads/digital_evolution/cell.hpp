@@ -51,8 +51,8 @@ struct Cell {
   static constexpr std::size_t inbox_capacity = 8;
 
   // NOLINTBEGIN(cppcoreguidelines-no-malloc)
-  /// Where `padded` on cache lines of its own, as neighbours may belong to different threads. By aligned_alloc,
-  /// which every allocator has right: Hoard of 2025 swaps the arguments of aligned operator new.
+  /// If `padded`, a cell has cache lines of its own, because neighbours may belong to different threads. They come from aligned_alloc,
+  /// which is correct in every allocator: Hoard of 2025 swaps the arguments of aligned operator new.
   static void* operator new(std::size_t bytes, bool padded) {
     constexpr std::size_t line = corescale::cache_line;
     const std::size_t lines = (bytes + line - 1) / line;

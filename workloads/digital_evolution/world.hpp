@@ -105,7 +105,7 @@ class World {
     if (self.settler >= 0) be_born(i);
   }
 
-  /// Of the place and its state now, `updates` after the start.
+  /// The tally of the place with its state now, `updates` after the start.
   Tally tally(std::size_t i, int updates) const {
     const Cell<Heap>& self = cell(i);
     Tally tally = self.tally;
@@ -117,7 +117,7 @@ class World {
     return tally;
   }
 
-  /// Of the state of one place; their sum over the cells is that of the world.
+  /// The hash of the state of one place. The sum over the cells is the hash of the world.
   std::uint64_t hash(std::size_t i, int updates) const {
     const Cell<Heap>& self = cell(i);
     Digest digest;

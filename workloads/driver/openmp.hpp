@@ -21,7 +21,7 @@ inline int team_size() {
 #endif
 }
 
-/// Of the calling thread in its parallel region, from 0.
+/// The number of the calling thread in its parallel region, from 0.
 inline int thread_number() {
 #ifdef _OPENMP
   return omp_get_thread_num();
@@ -44,7 +44,7 @@ enum class Schedule {
   one_by_one,  ///< dynamic,1: a thread that is free takes the next
 };
 
-/// What schedule(runtime) means where OMP_SCHEDULE is unset. Without OpenMP, says so where threads were asked
+/// The meaning of schedule(runtime) if OMP_SCHEDULE is unset. Without OpenMP, says so where threads were asked
 /// for.
 inline void choose_schedule([[maybe_unused]] std::string_view program, [[maybe_unused]] Schedule schedule) {
 #ifdef _OPENMP

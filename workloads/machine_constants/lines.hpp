@@ -38,10 +38,10 @@ inline Quantity quartile(std::vector<double> values, std::size_t quarters) {
   return {value, value > 0 ? middle_half / value : 0};
 }
 
-/// Of what other programs only make longer: right where they do so to three quarters of the runs.
+/// A typical value of times that other programs only make longer. It is right even if they do so in three quarters of the runs.
 inline Quantity typical(std::vector<double> values) { return quartile(std::move(values), 1); }
 
-/// Binds the calling thread; without effect where that is forbidden.
+/// Binds the calling thread; has no effect if that is forbidden.
 inline void pin(int cpu) {
   cpu_set_t set;
   CPU_ZERO(&set);

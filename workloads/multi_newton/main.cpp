@@ -141,7 +141,7 @@ constexpr std::array memories{
     named<Method<Function>>{"bare", differentiate<Function, BareAlloc>},
 };
 
-/// Whether each known zero was found, within twice epsilon over the slope there, and no other; the largest distance.
+/// Whether each known zero, and no other, was found within twice epsilon divided by the slope there; and the largest distance.
 struct Checked {
   bool all = false;
   double farthest = 0;
@@ -188,7 +188,7 @@ int run(const Request& request, const Function& f) {
   return result.print();
 }
 
-/// What `--derivative` names where nothing is differentiated.
+/// The value of `--derivative` with which nothing is differentiated.
 constexpr const char* pairs = "pairs";
 constexpr std::size_t num_pairs = 100'000;
 

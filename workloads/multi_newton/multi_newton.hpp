@@ -88,7 +88,7 @@ class MultiNewton {
     }
   }
 
-  /// Of f, since divide().
+  /// The number of evaluations of f since divide().
   std::size_t evaluations() const {
     std::size_t all = 0;
     for (const Share<Alloc>& share : shares_) all += share.evaluations;

@@ -43,7 +43,7 @@ class Distances {
   double largest() const { return largest_; }
   std::size_t bytes() const { return panels_ * panel_rows * n_ * bytes_of(precision_); }
 
-  /// Of distinct panels, from any thread.
+  /// Sets a distance. Threads may call it at the same time for different panels.
   void set(std::size_t row, std::size_t column, double distance) {
     const std::size_t at = place(row, column);
     if (precision_ == Precision::float32)

@@ -19,7 +19,7 @@ struct Vector {
   using in_memory __attribute__((vector_size(Lanes * sizeof(T)), aligned(sizeof(T)))) = T;
 };
 
-// By reference: a vector that a function returns would depend on the target's ABI.
+// Writes to a reference, because how a function returns a vector depends on the target's ABI.
 template <std::size_t Lanes, class Row>
 [[gnu::always_inline]] inline void load(Row& row, const float* from) {
   row = *reinterpret_cast<const typename Vector<Lanes, float>::in_memory*>(from);
@@ -31,7 +31,7 @@ template <std::size_t Lanes, class Row>
   row = __builtin_convertvector(wide, Row);
 }
 
-/// What is read next: brought near while there is something to compute, a part by each of `tiles` tiles of clusters.
+/// The data that is read next. It is prefetched while there is something to compute, a part by each of `tiles` tiles of clusters.
 template <class Element>
 struct Ahead {
   const Element* d;

@@ -35,7 +35,7 @@ class ClassicalScaling {
     }
   }
 
-  /// Of this rank's rows.
+  /// The places of this rank's rows.
   std::vector<Place> places() {
     std::vector<Place> made(distances_.rows());
     for (std::size_t c = 0; c < std::tuple_size_v<Place>; ++c) {

@@ -96,7 +96,7 @@ inline void take_turns(std::vector<Contender>& all, corescale::any_team& team, L
   } while (std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() < least);
 }
 
-/// What one took, and one call more on fresh results, which show what it did.
+/// Reports the times of one contender. Then calls it once more on fresh results, which show what it did.
 inline void report_turn(driver::Result& result, const Contender& one, corescale::any_team& team, Loop& loop,
                         bool& once, bool& right) {
   std::vector<corescale::loop_share> shares(team.num_threads());

@@ -24,7 +24,7 @@ using namespace unit_task;
 /// The policy that is not a policy of ours: another library runs the loop.
 const std::string taskflow = "taskflow";
 
-/// What the help of an option begins with that the study's loop alone has.
+/// The beginning of the help of an option that only the study's loop has.
 constexpr std::string_view unit_task_mark = "unit-task:";
 
 struct Request {
@@ -98,7 +98,7 @@ void declare(driver::Arguments& arguments, Request& request) {
                                    "milliseconds without a call before each, not timed: threads fall asleep");
 }
 
-/// What would not end, or would end in want of memory.
+/// Refuses sizes with which the program would not end, or would run out of memory.
 void check_size(const Request& request) {
   const Shape& shape = request.shape;
   if (request.loop == "unit-task" && shape.compute == Compute::published && shape.task.bytes_read == 0)
@@ -211,7 +211,7 @@ void report_blocks(driver::Result& result, const corescale::loop_statistics& see
   if (seen.clamped) result.text("clamped", "the formula gave no usable block");
 }
 
-/// What is known of a loop that ran: of Taskflow's blocks nothing.
+/// What is known of a loop that ran. Nothing is known of Taskflow's blocks.
 struct Seen {
   std::uint64_t iterations = 0;  ///< of the last call
   std::optional<corescale::loop_statistics> blocks = std::nullopt;

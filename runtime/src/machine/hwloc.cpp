@@ -18,7 +18,8 @@ struct destroy_topology {
 };
 using machine_handle = std::unique_ptr<hwloc_topology, destroy_topology>;
 
-// Finds only cores, sockets and L3 caches. CPUs that are not allowed are included.
+// A topology with cores, sockets and L3 caches, and with CPUs and NUMA nodes, which hwloc always has. CPUs that are not allowed are
+// included.
 machine_handle prepare() {
   hwloc_topology* made = nullptr;
   if (hwloc_topology_init(&made) != 0) throw std::runtime_error("hwloc: cannot start");
@@ -44,7 +45,7 @@ detail::groups groups_of(hwloc_topology* machine, hwloc_obj_type_t type) {
   return members;
 }
 
-// The lowest node where several are local to a CPU, as with high-bandwidth memory.
+// The NUMA node of each CPU: the lowest, if several are local to it, as with high-bandwidth memory.
 std::map<int, int> nodes_of(hwloc_topology* machine) {
   std::map<int, int> nodes;
   for (hwloc_obj_t one = nullptr;
@@ -76,7 +77,7 @@ topology describe(hwloc_topology* machine, const char* source) {
 
 }  // namespace
 
-// A machine that only HWLOC_ variables describe is not one to run on.
+// False if hwloc fails, or if variables HWLOC_... describe another machine: nothing can run there.
 bool detail::from_hwloc(topology& here) {
   const machine_handle machine = prepare();
   if (hwloc_topology_load(machine.get()) != 0 || hwloc_topology_is_thissystem(machine.get()) == 0)

@@ -175,7 +175,7 @@ std::map<int, int> nodes_below(const std::string& system) {
   return nodes;
 }
 
-// Where sysfs is hidden, every processor of /proc/cpuinfo.
+// The CPUs that are online by sysfs. If sysfs is hidden, every processor of /proc/cpuinfo.
 std::set<int> online_cpus(const std::string& root) {
   std::set<int> cpus = cpu_list(root + "/sys/devices/system/cpu/online");
   if (!cpus.empty()) return cpus;

@@ -132,7 +132,7 @@ void pool::give_checked(void* memory) noexcept {
 
 in_use_account::~in_use_account() { std::free(places_); }
 
-/// Where b is, or the free place where it belongs.
+/// The index of b, or of the free place where it belongs.
 std::size_t in_use_account::place_of(const block* b) const noexcept {
   const std::uint64_t mixed = reinterpret_cast<std::uintptr_t>(b) * 0x9e3779b97f4a7c15;
   std::size_t place = (mixed >> 32) & (room_ - 1);

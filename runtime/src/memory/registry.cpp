@@ -30,8 +30,8 @@ void end_of_thread() noexcept {
   pools.detach(*mine);
 }
 
-// A fork() while another thread holds one of these would leave it locked in the child for ever. The child
-// forgets the accounts of other threads, so these need no lock.
+// If another thread held one of these mutexes during a fork(), it would stay locked in the child for ever. The child forgets the accounts
+// of other threads, so their mutexes need not be taken.
 void lock() {
   pools.mutex.lock();
   if (pool* const mine = own_pool) mine->account.mutex.lock();
@@ -42,7 +42,7 @@ void unlock() {
   pools.mutex.unlock();
 }
 
-/// What another thread was about to put into the inbox never arrives.
+/// In the child, blocks that another thread was about to put into the inbox never arrive. So their bytes are no longer counted.
 void begin_child() {
   pool* const mine = own_pool;
   pools.forget_others(mine);
@@ -52,14 +52,14 @@ void begin_child() {
   mine->inbox_bytes.store(0, std::memory_order_relaxed);
 }
 
-// LeakSanitizer reads no pointer in poisoned memory, and so would report every held block after the first of
-// its list. This runs before it looks.
+// Runs before LeakSanitizer looks. LeakSanitizer reads no pointer in poisoned memory, so it would report every held block after the first
+// of its list.
 void end_of_process() {
   pools.set_hold(false);
   end_of_thread();
 }
 
-// Registered when the library is loaded, so that a fork() never finds a thread in the middle of a change.
+// Registered when the library is loaded, so that no fork() copies a mutex that another thread holds.
 [[maybe_unused]] const int handles_forks = pthread_atfork(lock, unlock, begin_child);
 
 void end_of_calling_thread(void*) { end_of_thread(); }

@@ -124,7 +124,7 @@ class registry {
   void widen() noexcept;
   void add_rooms();
 
-  /// Where a pool may be made.
+  /// Memory in which a pool may be made.
   struct room {
     room* next;
   };

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <new>
 
-// Of AddressSanitizer's interface; null where it is not in the process.
+// Functions of AddressSanitizer's interface; null if it is not in the process.
 // NOLINTBEGIN(bugprone-reserved-identifier)
 extern "C" {
 void __asan_poison_memory_region(const volatile void* start, std::size_t bytes) __attribute__((weak));

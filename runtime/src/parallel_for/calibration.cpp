@@ -95,7 +95,7 @@ class reader {
   calibration_file found_;
 };
 
-/// Of /proc/cpuinfo's first CPU; Arm kernels give part numbers instead of a name.
+/// The model of the first CPU in /proc/cpuinfo. Arm kernels give part numbers instead of a name.
 std::string cpu_model() {
   std::map<std::string, std::string> fields;
   std::ifstream file("/proc/cpuinfo");

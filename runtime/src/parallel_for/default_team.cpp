@@ -131,7 +131,8 @@ bool take_over(spin_team& team) noexcept {
   }
 }
 
-// By pthread_exit() in main(): the team must not be what keeps the process alive. Later loops have a team until their thread ends.
+// Whether main() has ended by pthread_exit(). Then the team must not keep the process alive, so later loops have a team until their thread
+// ends.
 constinit std::atomic<bool> main_has_ended{false};
 
 void end_master(void*) noexcept {

@@ -34,7 +34,7 @@ class loop_times {
 
   double iterations() const noexcept { return iterations_; }
 
-  /// Of an iteration; 0 when there was none.
+  /// The mean ticks of an iteration; 0 if there was none.
   double mean() const noexcept { return iterations_ > 0 ? ticks_ / iterations_ : 0; }
 
   /// The coefficient of variation of blocks' times per iteration, each weighted by its length.
@@ -94,8 +94,8 @@ struct alignas(cache_line / 2) loop_record {
   /// Takes in the mean time and the spread of a timed call's blocks; false where the next call shall say whether that was an outlier.
   bool learn(double mean_ns, double new_spread) noexcept;
 
-  /// Whether this timed call shall run on its caller although it would be forked. What a fork saves is not seen in its blocks: they take
-  /// longer where their data lies in another core's cache.
+  /// Whether this timed call shall run on its caller although it would be forked. The times of a fork's blocks do not show what the fork
+  /// saves: they are longer if their data lies in another core's cache.
   bool wants_time_alone(double predicted_ns) const noexcept {
     const std::uint32_t call = calls.load(std::memory_order_relaxed) - 1;
     return predicted_ns < short_ns && call > 1 &&
@@ -137,7 +137,7 @@ struct alignas(cache_line / 2) loop_record {
 
  private:
   // Reading the clock costs 1 to 2% of a loop of a microsecond; sixteen calls bear it easily.
-  // Of the first ones one searches, one runs alone, and two forks are compared with it.
+  // One of the first samples searches, one runs alone, and two forks are compared with it.
   static constexpr std::uint32_t first_samples = 5;
   static constexpr std::uint32_t sample_every = 16;
   // Costs half of a call; it tells nothing of longer loops, whose data does not lie in a cache.

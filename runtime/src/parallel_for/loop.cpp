@@ -101,7 +101,7 @@ class timed_loop {
 
   double elapsed_ns() const noexcept;
 
-  /// Of all threads together, in ticks.
+  /// The times of all threads together, in ticks.
   loop_times times() const noexcept;
 
   void report(loop_statistics& statistics) const noexcept;

@@ -69,7 +69,7 @@ shared_ranges::member shared_ranges::join(std::uint32_t id, std::uint32_t group)
   return me;
 }
 
-// What remains is read first, unless all claims are equal: then the addition alone tells.
+// Reads first what remains, unless all claims are equal. Then the result of the addition says it.
 bool shared_ranges::take(member& me, std::uint32_t which, unit_block& block) noexcept {
   std::atomic<word>& range = counter_[which].range;
   std::uint64_t wanted = me.largest;
@@ -101,7 +101,7 @@ std::uint32_t shared_ranges::richest(const member& me, bool own_group) const noe
   return by_group_ || 2 * most > me.smallest ? best : none;
 }
 
-// Where threads share the home counter, one of them refills it, and the others meanwhile claim where it steals.
+// If threads share the home counter, one of them refills it. Meanwhile the others claim from the counter from which it steals.
 bool shared_ranges::steal(member& me, unit_block& block) noexcept {
   bool refill = true;
   if (shared_) {

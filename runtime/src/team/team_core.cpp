@@ -73,7 +73,7 @@ namespace {
 /// Not null, because that is the identity of every thread that never made or adopted a team.
 constinit const thread_identity nobody{true};
 
-/// That of a thread that lives, which holds itself until then.
+/// The identity of a thread that lives. It owns itself until the thread ends.
 struct living_identity : thread_identity {
   std::shared_ptr<living_identity> self;
 };

@@ -96,7 +96,7 @@ class Explained:
 
 
 def folder_of(request: RunRequest, experiment: Experiment) -> Path:
-    """Where results of this experiment are kept."""
+    """The folder that keeps the results of this experiment."""
     return Path(request.out or measuring.RUNS) / f"explain-{experiment.hash}"
 
 

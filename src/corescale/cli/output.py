@@ -161,7 +161,7 @@ def printed(onto: Console, *shown: RenderableType) -> None:
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Where tables are printed. If output is not a terminal, nothing has to fit, unless COLUMNS sets a width."""
+    """The console that prints tables. If output is not a terminal, nothing has to fit, unless COLUMNS sets a width."""
     made = Console(stderr=stderr)
     if not made.is_terminal and not os.environ.get("COLUMNS", ""):
         made.width = UNBOUNDED

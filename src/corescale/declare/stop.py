@@ -15,7 +15,8 @@ GROWTH = 1.25
 """Blocks at a look, as a multiple of those at the look before."""
 
 SPENT_GROWTH = 1.5
-"""The same if each look spends a part of the error: fewer looks cost less of it. From 8 on: 12, 18, 27, 40, 60, 90."""
+"""The same for the rule `decided`, in which each look uses a part of the error, so there are fewer looks. From 8 on:
+12, 18, 27, 40, 60, 90."""
 
 DECIDED_BLOCKS = 90
 """Most blocks for deciding the findings of a study: at a scatter of 0.2, 90 blocks show a difference of 9%."""
@@ -28,10 +29,11 @@ each look covered 92.9%, and intervals of 96% covered 93.6% (docs/measuring.md).
 """
 
 GATE_ERROR = 0.5
-"""Share of the error that each of a gate's two looks has: together they spend all of it."""
+"""Share of the allowed error that each of a gate's two looks uses. Together they use all of it."""
 
 MOST_BLOCKS = 1110
-"""Blocks of a race, at most: its last look. If these cannot decide, no number can for which anyone would wait."""
+"""The most blocks of a race, and so its last look. If these cannot decide, a larger number that anyone would wait for
+cannot, either."""
 
 USUAL_BUDGET = "5m"
 """Budget if neither a budget nor a number of blocks is named."""
@@ -104,8 +106,9 @@ class Stop(Model):
 
     @property
     def spent(self) -> float:
-        """Share of the allowed error that each interval uses. A rule that ends a run because of its intervals must use
-        less at each look."""
+        """Share of the allowed error that each ratio interval uses. `width` and `calm` look more than once, so an
+        interval uses less. `decided` and `race` divide the error among their looks elsewhere
+        (conclude/answers/study.py, conclude/race/)."""
         return {"width": LOOK_ERROR, "calm": GATE_ERROR}.get(self.rule, 1.0)
 
     @property

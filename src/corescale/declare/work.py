@@ -26,7 +26,8 @@ def work_of(experiment: Experiment, chosen: Configuration) -> float:
 
 
 def uneven(experiment: Experiment, works: Mapping[Configuration, float], says: str = "as declared") -> str:
-    """Where the work per thread depends on p, with every other level the same; empty if it does not."""
+    """Why this is not weak scaling: with all other levels the same, the work per thread depends on p. Empty if it does
+    not."""
     groups: dict[tuple[tuple[str, Level], ...], list[tuple[float, int]]] = {}
     for c, work in works.items():
         groups.setdefault(experiment.beside_p(c), []).append((work / c.layout.p, c.layout.p))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Under which circumstances records were taken, and whether two runs' circumstances are the same."""
+"""The circumstances under which records were taken, and whether those of two runs are the same."""
 
 import hashlib
 import os

@@ -245,8 +245,8 @@ def _excluding_baseline(found: Recommendation) -> str | None:
 
 
 def _bound(found: Recommendation) -> float | None:
-    """By what share the launch to use is slower than the best at most. None if that is not known; or if nothing is
-    decided and an estimate beside it is larger: of other launches, but both would be in one line or table.
+    """The largest share by which the launch to use may be slower than the best. None if that is not known. Also None if
+    nothing is decided and an estimate is larger: it is of other launches, but both would be in one line or table.
     """
     bound = next((c.regret.bound for c in found.candidates if c.configuration == found.chosen), None)
     if bound is None or bound > text.BOUND or len(_allowed(found)) < 2:
@@ -263,8 +263,8 @@ def exploratory(found: Recommendation) -> str:
 
 
 def _allowed(found: Recommendation) -> Sequence[Candidate]:
-    """Those that might win if they were fast: what failed or breaks a constraint may be faster, and what was capped is
-    not."""
+    """The candidates that a claim is about. Candidates that failed or break a constraint are left out, because they may
+    be faster. Capped ones are not."""
     return [c for c in found.candidates if c.excluded is None or c.capped]
 
 

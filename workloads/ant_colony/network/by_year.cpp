@@ -80,7 +80,7 @@ class Search {
     if (is_last) end(running);
   }
 
-  /// Of several ranks none knows yet whose solution is the best.
+  /// Ends a month on this rank. With several ranks, it is not known yet whose solution is the best.
   void end(Running& running) {
     const Best& best = running.best;
     if (!best.choices.empty())

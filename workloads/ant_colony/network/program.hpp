@@ -8,7 +8,7 @@
 
 namespace network {
 
-/// What --problem network is told.
+/// The options of --problem network.
 struct Request {
   std::string data, write_data, solution;
   std::string parallel = "openmp", look = "key", heap = "plain", goal = "cost=1";

@@ -15,7 +15,7 @@
 
 namespace network {
 
-/// What a search is told beside the problem.
+/// The options of a search, besides the problem.
 struct Work {
   ColonyOptions colony;
   int iterations = 1000;  ///< of a month: independent colonies

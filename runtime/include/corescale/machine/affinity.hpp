@@ -42,12 +42,12 @@ class other_affinity {
   cpu_mask before_;  // empty: it has them already
 };
 
-/// Those of the whole process.
+/// While it lives, the calling thread may run on all CPUs of the process.
 struct affinity_of_process : other_affinity {
   affinity_of_process() : other_affinity(mask_of_process()) {}
 };
 
-/// Those that it had before a team pinned it.
+/// While it lives, the calling thread may run on the CPUs that it had before a team pinned it.
 struct affinity_before_pin : other_affinity {
   affinity_before_pin() : other_affinity(allowed_mask()) {}
 };

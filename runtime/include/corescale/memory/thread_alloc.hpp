@@ -34,7 +34,7 @@ void set_thread_rules(thread_rules rules) noexcept;
 /// A request is served from the calling thread's available blocks of the least capacity that is enough, newest first;
 /// else from what other threads have returned of this thread's memory; else by malloc().
 /// Before malloc(), a thread that holds 64 MB or more gives back what it keeps, if that is more than a third of what it uses.
-/// What has 32 MiB or more is not kept.
+/// Blocks of 32 MiB or more are not kept.
 /// Beside the study's capacities there are 24, 56 and 88 bytes, whose blocks are cut from slabs of 4 to 64 KiB.
 ///
 /// Checked: whether each return is checked for misuse, in O(1).
@@ -57,7 +57,7 @@ void set_thread_rules(thread_rules rules) noexcept;
 /// Functions with a thread number are linear in the number of threads and, if they free, in blocks.
 ///
 /// fork(): the child has the calling thread's memory.
-/// What other threads held in the parent is lost to it, and their numbers are free.
+/// The child loses what other threads held in the parent; their numbers are free.
 template <bool Checked = false>
 class basic_thread_alloc {
  public:
@@ -108,9 +108,9 @@ class basic_thread_alloc {
   static std::size_t available(std::size_t thread) { return threads::available(thread, Checked); }
 
   /// Returns the thread's available memory to the system.
-  /// By the thread itself, all but what is on its way home in another thread's batch; by another, all.
-  /// If a slab has a block in use, its other blocks stay; they serve later requests and count neither as in
-  /// use nor as available.
+  /// If the thread itself calls this, blocks that are on their way home in another thread's batch are left out.
+  /// If another thread calls it, everything goes.
+  /// If a slab has a block in use, its other blocks stay; they serve later requests and count neither as in use nor as available.
   static void free_available(std::size_t thread) { threads::free_available(thread, Checked); }
 
   /// free_available() for every thread. True when no thread has memory in use.

@@ -22,12 +22,12 @@ class process_wide_team {
   /// As work(), for workers that never wait for each other: the caller runs the share of a thread that comes late.
   [[nodiscard]] outcome work_anywhere(std::size_t k, worker_ref worker);
 
-  /// Those that the calling thread's next loop may use.
+  /// The number of threads that the calling thread's next loop may use.
   std::size_t num_threads() const noexcept;
 
-  /// Ends its threads and makes new ones: so many, pinned and so on as the options say. From then on their number stays.
-  /// Without arguments: as before the first use, a thread for each core; they are made at the next use.
-  /// False, and nothing has changed, inside a worker, while another thread's loop uses it, or where threads or memory run out.
+  /// Ends its threads and makes new ones, with the number and the options that are given. From then on their number stays.
+  /// Without arguments the team is as before its first use: at the next use it gets a thread for each core.
+  /// False, and nothing has changed, if it is called inside a worker, if another thread's loop uses the team, or if threads or memory run out.
   [[nodiscard]] bool restart(std::size_t num_threads, const team_options& options = {});
   [[nodiscard]] bool restart();
 };

@@ -21,9 +21,9 @@
 // on_thread_start: then each share has its thread.
 // A body that throws ends the loop early: no further block is begun, and after all threads have ended the first
 // exception leaves the call. Iterations that were not begun are not run.
-// Where the team cannot be used now, the whole loop runs on the calling thread: in a loop within a loop of the same
-// team (but see default_team()), on another thread than the team's master, in a fork() of its owner, and on an empty
-// any_team.
+// If the team cannot be used now, the whole loop runs on the calling thread. That is so in a loop within a loop of
+// the same team (but see default_team()), on another thread than the team's master, in a fork() of its owner, and
+// with an empty any_team.
 // first > last throws std::invalid_argument. Up to 2^64 - 1 iterations; from 2^30 on, blocks are multiples of a power
 // of two, so that there are fewer than 2^30 of them.
 

@@ -335,8 +335,8 @@ bool is_nan(const T& x) {
   return x != x;  // NOLINT(misc-redundant-expression)
 }
 
-/// Of two operands, `second` where the second one is taken: where left < right, or the first one, x, is no number.
-/// Else `first`.
+/// `second` if an operation takes its second operand, else `first`. It takes the second if left < right, or if the first, x, is not a
+/// number.
 template <class T>
 T by_taken(const T& x, const T& left, const T& right, const T& first, const T& second) {
   return choose(equal(), x, x, choose(less(), left, right, second, first), second);
@@ -521,7 +521,7 @@ constexpr bool picks(unsigned op) {
   return op >= number_of<selection>() && op <= number_of<positive_difference>();
 }
 
-/// Of an operation with one operand, over T.
+/// The value and the derivative of an operation with one operand, over T.
 template <class Row, class T>
 value_with_dx<T> value_and_dx(const T& x) {
   if constexpr (std::is_same_v<T, double> && requires { Row::both(1.0); }) {

@@ -25,7 +25,7 @@ enum class outcome {
 /// The outcome in words.
 const char* name(outcome what) noexcept;
 
-/// What create() may be told beside the number of threads.
+/// The options of create(), besides the number of threads.
 struct team_options {
   /// Time for which a thread of `spin` with nothing to do spins before it sleeps in the kernel.
   /// 2 ms: a wake-up costs 5 to 30 us, so a program that forks every millisecond pays it never, and one that pauses
@@ -85,12 +85,12 @@ concept team = requires(T& crew, const T& idle, std::size_t n, worker_ref worker
   { crew.work(n, worker) } -> std::same_as<outcome>;
 
   // Gives the team up: until a thread adopts it, it has no master.
-  // By the master, outside of work.
+  // Only the master calls this, and outside of work.
   { crew.release() } -> std::same_as<outcome>;
 
   // Makes the caller the master of a team that was released, or whose master's thread has ended.
-  // Of several that try at once, one succeeds.
-  // not_master, and nothing changed, while another thread is the master.
+  // If several threads try at once, one succeeds.
+  // Returns not_master and changes nothing while another thread is the master.
   // Callers do not queue: two teams whose workers wait for each other would never end, and every call would pay for the queue.
   { crew.adopt() } -> std::same_as<outcome>;
 

@@ -32,7 +32,7 @@ constexpr std::size_t computed_class(std::size_t bytes) noexcept {
   return 8 * (doubling - 7) + ((bytes - 1) >> (doubling - 3));
 }
 
-/// By steps of 16 bytes, rounded up.
+/// The class of a size, which is rounded up to steps of 16 bytes.
 inline constexpr auto class_of_step = [] {
   std::array<std::uint8_t, table_bytes / 16 + 1> table{};
   for (std::size_t step = 1; step < table.size(); ++step)

@@ -87,7 +87,7 @@ void mark(const segment* s, bool here) noexcept {
   __atomic_store_n(&word, here ? word | bit : word & ~bit, __ATOMIC_RELAXED);
 }
 
-/// Under the lock, which it leaves for as long as the kernel works.
+/// Call with the lock held. The lock is released while the kernel works.
 segment* add_segment() noexcept {
   const bool huge = chosen.huge_pages && counts.used_slices >= huge_from;
   span_lock.leave();

@@ -57,7 +57,7 @@ class round_word {
   std::uint64_t bits_;
 };
 
-/// What a thread tells its children. One cache line: the children's only one.
+/// What a thread tells its children, in one cache line, the only one that they read.
 class alignas(cache_line) orders {
  public:
   /// Wakes those of the children that sleep and take part.
@@ -77,7 +77,7 @@ class alignas(cache_line) orders {
     return round_word(seen);
   }
 
-  /// Of a round that waits for the caller: no other is published meanwhile.
+  /// The assignment of a round that waits for the caller. No other round is published meanwhile.
   assignment what() const noexcept { return what_; }
 
   /// From now on each share of this round that no child has begun belongs to whoever claims it.

@@ -160,10 +160,9 @@ struct crew {
     return here.complete;
   }
 
-  /// By the master: waits for the others, and reminds oneTBB of them meanwhile.
-  /// oneTBB promises no thread. It overlooks a task that is spawned at the moment in which a thread finds the
-  /// arena empty (its arena.h, advertise_new_work), and a limit that changes at the moment in which a market
-  /// begins. If nothing happens later, it does so for ever.
+  /// Called by the master. Waits for the other members, and reminds oneTBB of them meanwhile.
+  /// oneTBB promises no thread. It overlooks a task that is spawned at the moment when a thread finds the arena empty (its arena.h,
+  /// advertise_new_work), and a limit that changes at the moment when a market begins. If nothing else happens, it overlooks them for ever.
   bool all_start_within(std::chrono::milliseconds limit, detail::countdown_latch& all_started) noexcept {
     std::chrono::milliseconds waited = 0ms;
     for (auto pause = patience; !all_started.wait_at_most(pause, spin_for);

@@ -45,7 +45,7 @@ class Iteration:
 
     @property
     def typical(self) -> float:
-        """Where 1 KiB is read and written."""
+        """The clocks of an iteration that reads and writes 1 KiB."""
         return self.base + 1024 * (self.read + self.write)
 
     def clocks(self, case: Case) -> float:

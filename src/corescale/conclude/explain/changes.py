@@ -29,7 +29,7 @@ CHANGES = {
     "bind": Change("the placement", (LedgerRow.INFLATED, LedgerRow.QUEUED)),
     "OMP_WAIT_POLICY": Change("the wait policy", (LedgerRow.BARRIER, LedgerRow.SPINNING)),
 }
-"""By factor."""
+"""The change of each factor."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ def lines(profiles: Sequence[Profile], wall: float, parts: int = PARTS) -> tuple
 
 
 def stretches(profiles: Sequence[tuple[Profile, Namer]], busy: Sequence[float], length: float) -> tuple[Stretch, ...]:
-    """Where one CPU at most was in use, in the order of time. `busy`: CPUs in use in each `length`."""
+    """The stretches in which at most one CPU was in use, in the order of time. `busy`: CPUs in use in each `length`."""
     begun = min((profile.started for profile, _ in profiles), default=0.0)
     working = [
         (profile.started - begun + event.ended, event, name)

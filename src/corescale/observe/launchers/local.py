@@ -146,7 +146,7 @@ class Local(Launcher):
 
     @property
     def _seat(self) -> Seat:
-        """Where the launch that is under way has its place."""
+        """The seat of the launch that this thread is making."""
         return cast(Seat, getattr(self._mine, "seat", self._seats[0]))
 
     def _width(self, threads: int) -> int:

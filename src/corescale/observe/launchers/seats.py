@@ -18,7 +18,7 @@ from corescale.topology import Cpu
 
 @dataclass(frozen=True)
 class Seat:
-    """Where one of several launches at once runs."""
+    """The CPUs or nodes of one of several launches that run at once."""
 
     cpus: tuple[int, ...] = ()
     """empty: all that may be used"""

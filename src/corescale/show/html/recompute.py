@@ -80,8 +80,8 @@ def _counts(cells: stats.Floats, kept: list[bool]) -> list[int]:
 
 
 def _limits(counts: list[int], confidence: float, each: float) -> Mapping[int, Mapping[str, float | None]]:
-    """By the number of values: which order statistic bounds a median and which Walsh average a ratio, and the quantile
-    of a mean's ratio; `each`: the confidence of one ratio of several."""
+    """For each number of values: the order statistic that bounds a median, the Walsh average that bounds a ratio, and
+    the quantile for a ratio of means. `each`: the confidence of one ratio of several."""
     return {
         n: {
             "rank": stats.median_rank(n, confidence),

@@ -102,7 +102,7 @@ def _candidates(result: Result, found: Recommendation, most: int) -> Iterable[Re
 
 
 def _excluded(found: Recommendation) -> Iterable[Text]:
-    """Those that failed before those that were capped."""
+    """Lines about excluded candidates: first those that failed, then those that were capped."""
     excluded = [candidate for candidate in found.candidates if candidate.excluded is not None]
     for candidate in sorted(excluded, key=lambda candidate: candidate.capped):
         yield Text(f"excluded: {label(candidate.configuration)}: {text.clean(str(candidate.excluded))}", "yellow")

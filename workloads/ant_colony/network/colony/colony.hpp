@@ -21,7 +21,7 @@ struct ColonyOptions {
   double evaporation = 0.1, local_evaporation = 0.1, exploitation = 0.9;
 };
 
-/// What an iteration found. `worth` is infinite where no ant found a plan.
+/// What an iteration found. `worth` is infinite if no ant found a plan.
 template <template <class> class Array>
 struct Found {
   double worth = std::numeric_limits<double>::infinity();
@@ -29,7 +29,7 @@ struct Found {
   Array<int> choices;
   const Month* month = nullptr;  ///< whose candidates the choices number
 
-  /// Of equals the earlier iteration: the best of all, whatever the order they are compared in.
+  /// If two are equal, the earlier iteration is better. So the best of all does not depend on the order of comparisons.
   bool better_than(double other_worth, int other_iteration) const {
     return std::pair(worth, iteration) < std::pair(other_worth, other_iteration);
   }

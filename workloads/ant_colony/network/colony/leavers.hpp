@@ -54,7 +54,7 @@ class Leavers {
 
  private:
   static std::size_t size(int n) { return static_cast<std::size_t>(n); }
-  /// Those to one warehouse lie side by side: they are looked at one after another.
+  /// Leavers to one warehouse are adjacent in memory, because they are read one after another.
   std::size_t index(int from, int to) const { return size(to) * month_.warehouses() + size(from); }
 
   void find(int from, int to) {

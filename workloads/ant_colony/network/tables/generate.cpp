@@ -20,7 +20,7 @@ constexpr int warehouses = 19, tied_warehouses = 4, ports = 11, lanes = 76, rate
 constexpr int fewest_holders = 4, most_holders = 7;
 /// Capacity of all warehouses over the orders of a month: scarce enough that the cheap ones are full.
 constexpr double slack = 1.3;
-/// What a capacity grows by where a month's orders do not all find a place, which is so for few seeds.
+/// The factor by which a capacity grows if some of a month's orders find no place, which is so for few seeds.
 constexpr double growth = 1.05;
 
 std::string name(const char* format, int number) {
@@ -141,7 +141,7 @@ class Generator {
         one.capacity = static_cast<int>(std::ceil(growth * one.capacity));
   }
 
-  /// Whether in some month more orders than none are left over by a maximum flow into the warehouses that may serve them.
+  /// Whether, in some month, a maximum flow into the warehouses that may serve the orders leaves any order over.
   bool lacks_room() const {
     std::map<std::string, std::set<std::string>> holders, tied;  // of a product; of a customer
     std::set<std::string> is_tied;

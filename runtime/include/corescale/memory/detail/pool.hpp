@@ -130,8 +130,7 @@ struct alignas(cache_line) pool : accounts {
   /// The block of memory in use. Null after the misuse handler was told that it is something else.
   static block* verify(void* memory);
 
-  /// That of the calling thread, which gets one if it has none. The second is null when there is no memory
-  /// for it.
+  /// The pool of the calling thread, which gets one if it has none. attached_or_null() returns null if there is no memory for a pool.
   static pool& attached();
   static pool* attached_or_null() noexcept;
 

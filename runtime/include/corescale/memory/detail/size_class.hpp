@@ -10,9 +10,8 @@
 // The sizes of blocks: a few below the study's capacities, for a program's many small objects, and those.
 namespace corescale::inline v0::detail {
 
-/// Of the small classes. With the 16 bytes before it and the 8 behind it that show an overrun, a small block
-/// takes 48, 80 or 112 bytes, so the memory stands at multiples of 16 and no byte is lost. 24 is a list node
-/// of an int or a pointer.
+/// The sizes of the small classes. A small block also has 16 bytes before it, and 8 after it that show an overrun. So it takes 48, 80 or
+/// 112 bytes, the memory is at multiples of 16, and no byte is lost. 24 bytes hold a list node of an int or a pointer.
 inline constexpr std::array<std::size_t, 3> small_capacities{24, 56, 88};
 inline constexpr std::size_t num_small = small_capacities.size();
 

@@ -120,7 +120,7 @@ struct recorded_operation : operation {
 
   recorded_operation(const operation& one, Base* numbers) noexcept : operation(one), kept(numbers) {}
 
-  /// Of an operand that is a parameter.
+  /// The value of an operand that is a parameter.
   const Base& x_value() const noexcept { return kept[0]; }
   const Base& y_value() const noexcept { return kept[operations::kept[op()] - 1]; }
 

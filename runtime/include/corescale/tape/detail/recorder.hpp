@@ -43,8 +43,8 @@ inline constexpr std::uint32_t parameter = 0;
 inline constexpr std::uint32_t none_open = 1;
 std::uint32_t next_recording();
 
-/// Where a variable is. Two numbers and not one word: the compiler then sees that an operation gives a variable of the recording
-/// that its operands are of.
+/// Where a variable is. It is two numbers and not one word. So the compiler sees that the result of an operation is in the same recording
+/// as its operands.
 struct place {
   std::uint32_t recording = parameter;
   std::uint32_t index = 0;  ///< its number in the recording; 0 for a parameter

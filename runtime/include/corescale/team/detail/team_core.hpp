@@ -88,7 +88,7 @@ class team_core : public master_gate {
   /// Runs worker(id) as one of k on the calling thread.
   void run(function_ref<void(std::size_t)> worker, std::size_t id, std::size_t k) noexcept;
 
-  /// By the master, after the join, which orders error_ with the run() that wrote it.
+  /// Called by the master after the join, so that the run() that wrote error_ happened before.
   void rethrow() {
     if (thrown_.load(std::memory_order_relaxed)) [[unlikely]]
       rethrow_first();
