@@ -56,7 +56,7 @@ class accounts {
   void book(pid_t zombie, const rusage& usage);
 
   const std::vector<ended_process>& ended() const { return ended_; }
-  /// Nothing where the kernel keeps no schedstat.
+  /// Nothing if the kernel keeps no schedstat.
   std::optional<schedule_times> schedule() const;
   /// Whether some thread ended after its last reading, so that schedule() is a lower bound. Both of its times
   /// lack the same threads, so their ratio is an estimate.
@@ -102,7 +102,7 @@ class accounts {
   std::string group_;
 };
 
-/// CPUs that the thread may run on; empty where it cannot be asked.
+/// CPUs that the thread may run on; empty if it cannot be asked.
 std::vector<int> affinity_of(pid_t thread);
 
 double seconds_of(const timeval& time);

@@ -14,7 +14,7 @@ struct hierarchy {
   std::string mount;
 };
 
-/// One line of mountinfo, where it mounts the hierarchy wanted.
+/// What a line of mountinfo says, if it mounts the hierarchy that is wanted.
 std::optional<hierarchy> hierarchy_of(std::string_view line, std::string_view controller, int version) {
   const auto dash = line.find(" - ");
   if (dash == line.npos) return {};

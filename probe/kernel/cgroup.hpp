@@ -23,7 +23,7 @@ struct cgroup_place {
 };
 
 /// The group whose `controller` governs the process, from the texts of its mountinfo and cgroup files; the
-/// version 2 group where `controller` is empty.
+/// version 2 group if `controller` is empty.
 std::optional<cgroup_place> locate_cgroup(std::string_view controller, std::string_view mountinfo,
                                           std::string_view memberships);
 

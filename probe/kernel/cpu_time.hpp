@@ -55,7 +55,7 @@ inline cpu_time cpu_time_in(std::string_view text, const std::vector<int>& cpus)
   return total;
 }
 
-/// How long CPUs were busy from one reading to another; nothing where either lacks one of them.
+/// How long CPUs were busy from one reading to another; nothing if either lacks one of them.
 inline std::optional<double> busy_between(const cpu_time& before, const cpu_time& after, std::size_t cpus) {
   if (before.found != cpus || after.found != cpus) return {};
   return after.busy - before.busy;

@@ -42,7 +42,7 @@ inline std::string read_file(const std::string& path) {
   return text;
 }
 
-/// Writes all of `text`, in one call where the kernel takes it so; false on any failure (errno says which).
+/// Writes all of `text`, in one call if the kernel accepts that. False on any failure; errno says which.
 inline bool write_all(int file, std::string_view text) {
   while (!text.empty()) {
     const ssize_t count = ::write(file, text.data(), text.size());

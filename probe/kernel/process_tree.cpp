@@ -34,7 +34,7 @@ struct state {
   pid_t parent = 0;
 };
 
-/// From /proc/PID/stat, where the name before them may hold blanks and brackets.
+/// Fields of /proc/PID/stat. The name before them may contain blanks and brackets.
 state state_of(pid_t process) {
   const std::string text = read_file(proc(process) + "/stat");
   const auto bracket = text.rfind(')');

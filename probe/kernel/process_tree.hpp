@@ -20,7 +20,7 @@ bool child_ended();
 /// Whether a process is a descendant. The process must not have been reaped.
 bool is_descendant(pid_t process);
 
-/// The thread ids of a process; empty where it has gone.
+/// The thread ids of a process; empty if it has gone.
 std::vector<pid_t> threads_of(pid_t process);
 
 /// Descendants that still run: they are neither gone nor waiting to be reaped.

@@ -72,7 +72,7 @@ void remove_group(const std::string& directory) {
   for (int tries = 0; !remove_empty(directory) && errno == EBUSY && tries < 50; ++tries) usleep(1000);
 }
 
-/// Switches the memory controller on for groups below `parent`, where that is allowed.
+/// Switches the memory controller on for groups below `parent`, if that is allowed.
 void govern_memory(const std::string& parent) {
   std::string enabled = read_file(parent + "/cgroup.subtree_control");
   enabled.erase(enabled.find_last_not_of('\n') + 1);

@@ -11,7 +11,7 @@
 
 namespace corescale::probe {
 
-/// Inert where no group can be made. Groups are made below this process's own, so that every limit above
+/// Inert if no group can be made. Groups are made below this process's own, so that every limit above
 /// still binds; memory's is written into them too.
 ///
 /// Version 2: the program is born in the group, which costs nothing; CPU time is always booked there, memory
@@ -34,7 +34,7 @@ class tree_group {
   std::string name() const { return unified_.substr(unified_.rfind('/') + 1); }
   /// Seconds of all processes that were ever in the group.
   std::optional<double> cpu_seconds() const;
-  /// Kills every process in the group at once, where the kernel (from 5.14) can; opens no file for it.
+  /// Kills every process in the group at once, if the kernel can (5.14 and later). Opens no file for it.
   void kill() const;
   /// Bytes now: anonymous pages of all processes, each once, and none of files or of the page cache.
   std::optional<std::uint64_t> anonymous() const;

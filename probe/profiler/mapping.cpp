@@ -229,7 +229,7 @@ std::uint64_t placed(std::uint64_t address) {
   return (address & 0xffffffffffff) | replaced.load(std::memory_order_relaxed) << 48;
 }
 
-// Its objects are where its parent's are.
+// In a child, objects have the addresses that they have in its parent.
 void begin_child() {
   const File* const parent = last_file;
   local = {};

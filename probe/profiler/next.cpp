@@ -123,7 +123,7 @@ void Symbol::keep(std::uintptr_t object, void* function) {
 
 }  // namespace corescale::profiler
 
-// Another object may come where one was.
+// Another object may be loaded at the address of one that was unloaded.
 CORESCALE_EXPORT int dlclose(void* library) {
   REAL(dlclose, int(void*));
   if (corescale::profiler::live()) corescale::profiler::read_modules();

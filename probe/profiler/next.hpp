@@ -57,7 +57,7 @@ class Next : Symbol {
   Function* beside(const void* code) { return reinterpret_cast<Function*>(Symbol::beside(code)); }
 };
 
-// The library or program that has it; null where none has.
+// The library or program that has it; null if none has.
 const link_map* object_of(const void* code);
 
 // Which libraries all objects of the program see from its beginning.

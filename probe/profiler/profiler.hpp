@@ -42,7 +42,7 @@ struct alignas(4096) Own {
 };
 inline constinit Own own = {};
 inline constinit File*& file =
-    own.file;  // null where there is nothing to write to: then every function only passes on
+    own.file;  // null if there is nothing to write to: then every function only passes on
 
 // Whether to continue writing. After the end, the profiler asks the system for nothing.
 inline bool live() { return file && !file->header.finished; }
@@ -99,7 +99,7 @@ struct OwnMemory {
   const bool outer = local.own;
 };
 
-// The next library's function of this name, where that is one library for all objects: the C library's.
+// The next library's function of this name, for functions that all objects have from the same library, the C library.
 template <class Function>
 Function* next(const char* name, const char* version = nullptr) {
   const OwnMemory memory;

@@ -87,7 +87,7 @@ Result run(void* given) {
   return std::bit_cast<Result (*)(void*)>(thread.start)(std::bit_cast<void*>(thread.argument));
 }
 
-// `create` starts a thread with a function and its argument; its result is 0 where there is one.
+// `create` starts a thread with a function and its argument; its result is 0 if there is one.
 template <class Result, class Create>
 int started(Result (*start)(void*), void* argument, Create create) {
   Thread* const thread = live() ? slot() : nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waiting: each function is tried without waiting first where that is possible, and only a wait costs a look at clocks.
+// Waiting. If possible, each function is first tried without waiting. So only a real wait costs a reading of clocks.
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>

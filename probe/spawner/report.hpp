@@ -44,7 +44,7 @@ struct report {
   std::uint64_t peak_memory_floor = 0;
   /// The largest sample of the anonymous memory of the whole tree: a lower bound.
   std::uint64_t tree_memory = 0;
-  /// group: each page once; sum: of the processes, where a page that a fork shares counts in each; none.
+  /// group: each page once; sum: over the processes, so a page that a fork shares counts in each; none.
   const char* tree_memory_kind = "none";
   double steal = 0, throttled = 0;
   /// Time of other programs and the kernel on the CPUs that the launch might use; an estimate. Empty if its

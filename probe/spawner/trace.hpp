@@ -36,7 +36,7 @@ struct image {
 
 class tracer final : public reaping {
  public:
-  /// Attaches to a child that waits for its release. Throws start_failure where tracing is forbidden.
+  /// Attaches to a child that waits for its release. Throws start_failure if tracing is forbidden.
   explicit tracer(launched& main);
 
   void drain(double now) override;

@@ -22,7 +22,7 @@ std::optional<Number> parse_number(std::string_view text, Base... base) {
 /// One past the largest CPU number that is believed: kernels are built for 8192 CPUs at most.
 inline constexpr int cpu_limit = 65536;
 
-/// The CPUs of a list in the order given; nothing where it is malformed, descending or out of range.
+/// The CPUs of a list in the order given; nothing if it is malformed, descending or out of range.
 inline std::optional<std::vector<int>> parse_cpu_list(std::string_view text) {
   std::vector<int> cpus;
   for (bool more = true; more;) {

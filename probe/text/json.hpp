@@ -14,7 +14,7 @@
 
 namespace corescale::probe {
 
-/// The length of the well-formed UTF-8 sequence that starts `text`; 0 where there is none (RFC 3629).
+/// The length of the well-formed UTF-8 sequence that starts `text`; 0 if there is none (RFC 3629).
 inline std::size_t utf8_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);

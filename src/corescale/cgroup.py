@@ -27,7 +27,7 @@ class Place:
 
 
 def place(controller: str, root: Path = Path("/")) -> Place | None:
-    """The group that governs `controller`: version 1 where that has it, else version 2, else None."""
+    """The group that governs `controller`: version 1 if that has it, else version 2, else None."""
     groups = [line.split(":", 2) for line in read(root / "proc/self/cgroup").splitlines() if line.count(":") >= 2]
     first = next((path for _, names, path in groups if controller in names.split(",")), None)
     unified = next((path for number, names, path in groups if number == "0" and not names), None)

@@ -25,7 +25,7 @@ class Machine:
     hostname: str
     cpu_model: str
     virtualised: str | None
-    """the hypervisor, `yes` where it hides its name, None on bare metal"""
+    """the hypervisor, `yes` if it hides its name, None on bare metal"""
     kernel: str
     os: str
     architecture: str
@@ -174,7 +174,7 @@ def _affinity(root: Path, cpus: tuple[Cpu, ...]) -> tuple[int, ...]:
 
 
 def _governor(root: Path) -> str | None:
-    """`mixed` where cores differ."""
+    """`mixed` if cores differ."""
     files = (root / "sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor")
     found = {read(file) for file in files} - {""}
     return None if not found else found.pop() if len(found) == 1 else "mixed"

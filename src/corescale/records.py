@@ -137,7 +137,7 @@ class Noise:
     """seconds that the cgroup's CPU quota held the program back"""
     involuntary_switches: int = 0
     runqueue_wait: float = 0.0
-    """seconds that the program's threads waited for a core (schedstat): a lower bound where `sampled`"""
+    """seconds that the program's threads waited for a core (schedstat): a lower bound if `sampled`"""
     on_cpu: float | None = None
     """seconds that the same threads ran in the same samples, so that waiting / (waiting + running) is their share; None
     if the kernel does not report it, and in earlier versions"""

@@ -9,8 +9,8 @@
     check("converged", True)
     work(1000)
 
-Where the environment variable CORESCALE_RESULT names a directory when this is imported, each process that has something
-to report writes one file there when it exits, whole or not at all; where it is unset, nothing happens. Needs only the
+If the environment variable CORESCALE_RESULT names a directory when this is imported, each process that has something
+to report writes one file there when it exits, whole or not at all; if it is unset, nothing happens. Needs only the
 standard library, is thread-safe, and never raises on account of the measuring: a file that cannot be written costs one
 line on stderr. `region` also decorates.
 

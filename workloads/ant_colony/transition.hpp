@@ -11,7 +11,7 @@ namespace ant_colony {
 /// most, else one drawn in proportion. Makes no allocation after the first of its size.
 class Transition {
  public:
-  /// attraction(r) > 0 for r in 0 .. count - 1, or closed. Returns -1 where all are closed; of equals, the first.
+  /// attraction(r) > 0 for r in 0 .. count - 1, or closed. Returns -1 if all are closed; of equals, the first.
   static constexpr double closed = 0.0;
 
   template <class Attraction>

@@ -71,7 +71,7 @@ class TwoOpt {
     }
   }
 
-  /// Turns the part from position i on to position j round, or the rest where that is shorter: the same
+  /// Turns the part from position i on to position j round, or the rest if that is shorter: the same
   /// cycle.
   void reverse(int i, int j) {
     int length = j - i + 1;

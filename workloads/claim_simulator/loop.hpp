@@ -10,8 +10,8 @@
 
 namespace claim_simulator {
 
-/// A loop whose iterations take times drawn from a log-normal distribution of this mean and coefficient of variation; all alike where
-/// the variation is 0. O(n) memory where they vary.
+/// A loop whose iterations take times drawn from a log-normal distribution of this mean and coefficient of variation; all equal if the
+/// variation is 0. Takes O(n) memory if they vary.
 class SimulatedLoop {
  public:
   SimulatedLoop(std::uint64_t n, double mean_ns, double variation, std::uint64_t seed)

@@ -47,7 +47,7 @@ inline const corescale::block_policy& policy_of(const Case& one) {
                               : *corescale::find_block_policy(one.policy);
 }
 
-/// A fixed block from a counter of each thread's, or of each L3 domain's, and stealing where that is dry.
+/// A fixed block from a counter of each thread, or of each L3 domain; steals if that is empty.
 inline corescale::loop_plan own_counters(const Case& one, corescale::loop_plan plan) {
   if (one.counters == "policy") return plan;
   const bool by_group = one.counters == "group";

@@ -163,7 +163,7 @@ class Simulation {
     return line.free_at;
   }
 
-  /// A thread that looks for work reads every counter, twice where it takes some. A core waits for some ten lines at once.
+  /// A thread that looks for work reads every counter, and twice if it takes some. A core waits for some ten lines at once.
   double looked_around(double at) const {
     const double travel = machine_.l3_domains > 1 ? machine_.costs.line_far : machine_.costs.line_near;
     return at + (2 + static_cast<double>(lines_.size()) / 10) * travel;

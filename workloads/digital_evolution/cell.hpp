@@ -43,7 +43,7 @@ using Ancestors = std::array<std::uint64_t, 16>;
 struct Bid {
   int direction = -1;  ///< -1: none
   std::int64_t amount = 0;
-  std::uint64_t strength = 0;  ///< the amount; a lottery ticket where there is no selection
+  std::uint64_t strength = 0;  ///< the amount; a lottery ticket if there is no selection
 };
 
 template <class Heap>

@@ -64,7 +64,7 @@ class Evolution {
     }
   }
 
-  /// A page of memory belongs to where the thread runs that touches it first.
+  /// A page of memory belongs to the NUMA node of the thread that touches it first.
   void settle() {
     const auto make = [this](std::size_t i) { world_.settle(i); };
     if (world_.options().layout != Layout::master) return each(make);

@@ -26,7 +26,7 @@ enum class Operation : std::uint8_t {
   multiply,   ///< w[a] = w[b] * w[c]
   smaller,    ///< w[a] = min(w[b], w[c])
   larger,     ///< w[a] = max(w[b], w[c])
-  skip,       ///< passes over the next c instructions where w[a] < w[b]
+  skip,       ///< skips the next c instructions if w[a] < w[b]
   call,       ///< the function whose tag is nearest, its in being our w; its out is added to our w
   leave,      ///< ends the function
   send,       ///< out goes to the neighbour in direction a; costs 1

@@ -76,7 +76,7 @@ class World {
     if (is_round(update)) offer(i, update);
   }
 
-  /// Takes the strongest of the neighbours' bids where it beats the cell's own, and breeds.
+  /// Takes the strongest of the neighbours' bids if it beats the cell's own, and breeds.
   void choose(std::size_t i, int update) {
     Cell<Heap>& self = cell(i);
     self.settler = -1;

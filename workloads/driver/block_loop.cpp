@@ -103,7 +103,7 @@ class TbbLoop final : public BlockLoop {
 
  private:
   std::size_t threads_;
-  std::optional<tbb::global_control> limit_;  // more threads than cores, where that is asked for
+  std::optional<tbb::global_control> limit_;  // allows more threads than cores, if they are asked for
   tbb::task_arena arena_;
 };
 #endif

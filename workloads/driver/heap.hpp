@@ -35,7 +35,7 @@ struct Account {
   }
 };
 
-/// Sized where the compiler has it, as std::allocator does.
+/// Sized deallocation if the compiler has it, as in std::allocator.
 inline void give_back(void* block, [[maybe_unused]] std::size_t bytes) noexcept {
 #ifdef __cpp_sized_deallocation
   ::operator delete(block, bytes);
@@ -73,7 +73,7 @@ class SampledHeap {
     give_back(block, bytes);
   }
 
-  /// This thread's account from zero on. Throws std::system_error where the system has no timer left.
+  /// This thread's account from zero on. Throws std::system_error if the system has no timer left.
   static void start();
 
   /// Whether the thread works now, or waits.

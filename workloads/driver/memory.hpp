@@ -11,7 +11,7 @@
 
 namespace driver {
 
-/// Bytes that this machine and this control group can still give; infinite where neither says.
+/// Bytes that this machine and this control group can still give; infinite if neither says.
 inline double available_memory() {
   double found = std::numeric_limits<double>::infinity();
   std::ifstream machine("/proc/meminfo");
@@ -25,7 +25,7 @@ inline double available_memory() {
   return found;
 }
 
-/// Throws Error where `wanted` bytes are more than there are. `whose`: such as "50000 points".
+/// Throws Error if `wanted` bytes are more than there are. `whose`: such as "50000 points".
 inline void must_have_memory(double wanted, const std::string& whose, const std::string& remedy) {
   const double there = available_memory();
   if (wanted <= there) return;

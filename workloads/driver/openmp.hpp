@@ -12,7 +12,7 @@
 
 namespace driver {
 
-/// Threads that work at once in a parallel region; 1 where the compiler had no OpenMP.
+/// Threads that work at once in a parallel region; 1 if the compiler had no OpenMP.
 inline int team_size() {
 #ifdef _OPENMP
   return omp_get_num_threads();
@@ -44,7 +44,7 @@ enum class Schedule {
   one_by_one,  ///< dynamic,1: a thread that is free takes the next
 };
 
-/// The meaning of schedule(runtime) if OMP_SCHEDULE is unset. Without OpenMP, says so where threads were asked
+/// The meaning of schedule(runtime) if OMP_SCHEDULE is unset. Without OpenMP, says so if threads were asked
 /// for.
 inline void choose_schedule([[maybe_unused]] std::string_view program, [[maybe_unused]] Schedule schedule) {
 #ifdef _OPENMP

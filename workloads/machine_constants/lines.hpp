@@ -20,7 +20,7 @@ namespace machine_constants {
 /// What repeated runs of a measurement came to.
 struct Quantity {
   double value = 0;
-  double spread = 0;  ///< of the middle half of the runs, over the value: 0 where all took alike
+  double spread = 0;  ///< of the middle half of the runs, over the value: 0 if all took the same time
 
   Quantity scaled(double factor) const { return {value * factor, spread}; }
 };
@@ -119,7 +119,7 @@ class Pair {
   }
 
   /// A fetch-and-add of two threads that do nothing else: nanoseconds for each of both's, so what one counter serves. Runs in which
-  /// the other thread made less than a tenth of them do not count, as it was not there; 0 where no run counts. The median, as a run
+  /// the other thread made less than a tenth of them do not count, as it was not there; 0 if no run counts. The median, as a run
   /// in which the other one was there for a part is too short.
   Quantity contended() const {
     constexpr std::uint64_t adds = 20'000;

@@ -46,7 +46,7 @@ void fill(matrix_multiply::Buffer& rows, std::uint64_t seed, std::uint64_t matri
     one = matrix_multiply::element(seed, matrix, first + k++);
 }
 
-/// A, B and C, and B once more where it is packed.
+/// A, B and C, and a second B if it is packed.
 double bytes_of(const Request& request, int ranks) {
   const auto n = static_cast<double>(request.size);
   return 8 * n * n * (2 + ranks * (request.kernel.starts_with("packed") ? 2 : 1));

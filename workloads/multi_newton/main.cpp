@@ -192,7 +192,7 @@ int run(const Request& request, const Function& f) {
 constexpr const char* pairs = "pairs";
 constexpr std::size_t num_pairs = 100'000;
 
-/// A loop that does nothing but get and return memory: where threads share an allocator's cache lines it shows most.
+/// A loop that does nothing but get and return memory. It shows most clearly if threads share an allocator's cache lines.
 template <class Alloc>
 void get_and_return(std::size_t) {
   constexpr std::size_t bytes = 200;

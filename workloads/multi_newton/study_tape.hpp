@@ -28,7 +28,7 @@ enum class Code : std::uint8_t {
 template <class Alloc>
 class Tape;
 
-/// A number that records what is done with it on its thread's tape, where it depends on the independent variable.
+/// A number that records on its thread's tape what is done with it, if it depends on the independent variable.
 template <class Alloc>
 class Real {
  public:

@@ -13,7 +13,7 @@ namespace pairwise_clustering {
 
 struct Options {
   std::size_t clusters = 0;   ///< 0: the widest gap between the temperatures of two splits names the number
-  std::size_t at_most = 10;   ///< clusters, where `clusters` is 0
+  std::size_t at_most = 10;   ///< the most clusters, if `clusters` is 0
   std::uint64_t seed = 1;     ///< of the power method's start
   double cooling = 0.9;       ///< the next temperature over this one
   double after_split = 0.97;  ///< the same, once there has been a split
@@ -45,7 +45,7 @@ struct Outcome {
   std::size_t clusters = 1;
   double energy = 0;  ///< H
   double gap =
-      0;  ///< temperature at which this number of clusters began, over that at which it ended; 0 where it was given
+      0;  ///< temperature at which this number of clusters began, over that at which it ended; 0 if it was given
   std::vector<std::size_t> labels;  ///< of this rank's rows
   std::vector<AtTemperature> history;
   std::vector<Split> tree;

@@ -82,7 +82,8 @@ class Distances {
   std::size_t place(std::size_t row, std::size_t column) const {
     return (row / panel_rows * n_ + column) * panel_rows + row % panel_rows;
   }
-  /// A product reads all of D; with pages of 4 KiB it waits for their addresses. Where the kernel has none to give, it goes on.
+  /// Asks for huge pages, because a product reads all of D, and with pages of 4 KiB it waits for their addresses. If the kernel has none,
+  /// nothing changes.
   void ask_for_large_pages() {
     constexpr std::uintptr_t page = 4096;
     const std::size_t before = (page - reinterpret_cast<std::uintptr_t>(data_.get()) % page) % page;

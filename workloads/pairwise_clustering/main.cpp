@@ -85,12 +85,12 @@ Source open(const Request& r) {
   return from_sequences(std::move(made.sequences), std::move(made.labels));
 }
 
-/// Distances from the source, or from its cache, which is written where it is not there.
+/// Distances from the source, or from its cache, which is written if it is missing.
 class Loader {
  public:
   Loader(const Request& request, const driver::Ranks& ranks) : request_(request), ranks_(ranks) {}
 
-  /// Nothing where something cannot be used; then it has been said.
+  /// Nothing if something cannot be used; then it has been said.
   bool load(const Crew& crew) {
     double largest = 0;
     if (!ranks_.agreed([&] { largest = examine(); })) return false;

@@ -119,7 +119,7 @@ class MeanField {
     product_.run({packed_.data(), distances_.rows() * size()}, size(), y, stride());
   }
 
-  /// C_k, kept from 0 where it divides.
+  /// C_k as a divisor: never 0.
   double mass(std::size_t k) const { return std::max(clusters_[k].size, 1e-9); }
 
  private:

@@ -58,7 +58,7 @@ class CsvOutput {
   std::ofstream file_;
 };
 
-/// labels.csv, annealing.csv and tree.csv, and, where there are places, places.csv. Points are counted from 0.
+/// labels.csv, annealing.csv and tree.csv, and, if there are places, places.csv. Points are counted from 0.
 inline void write_outputs(const std::filesystem::path& folder, const Outcome& outcome,
                           std::span<const std::size_t> labels, std::span<const float> places) {
   std::error_code ignored;

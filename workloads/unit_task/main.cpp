@@ -202,7 +202,7 @@ void report_blocks(driver::Result& result, const corescale::loop_statistics& see
   result.text("policy", seen.policy);
   result.metric("block", static_cast<double>(seen.block));
   result.metric("at_once",
-                static_cast<double>(seen.block));  // the same, where a study has a factor named block
+                static_cast<double>(seen.block));  // the same, for a study with a factor named block
   result.metric("claims", static_cast<double>(seen.claims));
   result.metric("steals", static_cast<double>(seen.steals));
   result.metric("counters", seen.counters);

@@ -64,7 +64,7 @@ template <Compute how, class Memory>
   while (written < task.bytes_written) Memory::store(write_at + written++, integer);
 }
 
-/// Nanoseconds of one operation; 0 where the compiler folded them: more than 2^40 in 50 us are none.
+/// Nanoseconds of one operation; 0 if the compiler folded them: more than 2^40 in 50 us are none.
 template <Compute how>
 double ns_per_operation() {
   using clock = std::chrono::steady_clock;

@@ -10,13 +10,13 @@
 namespace unit_task {
 
 /// The study's rival itself: Taskflow's for_each_index by its guided partitioner, on threads of its own, which nobody pins. Its
-/// headers are no part of corescale: a build has them where -DCORESCALE_TASKFLOW=FOLDER names the folder that holds taskflow/.
+/// headers are not part of corescale: a build has them if -DCORESCALE_TASKFLOW=FOLDER names the folder that holds taskflow/.
 class TaskflowLoop {
  public:
-  /// "Taskflow 3.2", or empty where this build has none.
+  /// "Taskflow 3.2", or empty if this build has none.
   static std::string version();
 
-  /// The loop must outlive it. Throws driver::Error where this build has no Taskflow.
+  /// The loop must outlive it. Throws driver::Error if this build has no Taskflow.
   TaskflowLoop(Loop& loop, std::size_t threads);
   ~TaskflowLoop();
 

@@ -128,7 +128,7 @@ std::size_t process_cores(std::size_t wanted) noexcept {
 
 namespace {
 
-// "0-3,8" as numbers, lowest first; empty where the file cannot be read.
+// "0-3,8" as numbers, lowest first; empty if the file cannot be read.
 std::set<int> cpu_list(const std::string& path) {
   std::set<int> cpus;
   std::ifstream file(path);
@@ -149,7 +149,7 @@ std::string word(const std::string& path) {
   return text;
 }
 
-// The first of two names that this kernel has; the CPU alone where it has neither.
+// The first of two names that this kernel has; the CPU alone if it has neither.
 int lowest_of(const std::string& folder, const char* name, const char* older, int otherwise) {
   for (const char* const one : {name, older})
     if (const std::set<int> cpus = cpu_list(folder + one); !cpus.empty()) return *cpus.begin();
@@ -166,7 +166,7 @@ int lowest_in_l3(const std::string& cpu_folder) {
   return -1;
 }
 
-// Not by std::filesystem, which ends the process where no memory is left.
+// Does not use std::filesystem, which ends the process if no memory is left.
 std::map<int, int> nodes_below(const std::string& system) {
   std::map<int, int> nodes;
   for (const int number : cpu_list(system + "/node/online"))
@@ -223,7 +223,7 @@ int group_of(const std::map<int, int>& groups, int cpu, int otherwise) {
   return found == groups.end() ? otherwise : found->second;
 }
 
-// The kernel lists CPUs that are offline too; where it lists none that is online, every CPU is allowed.
+// The kernel also lists CPUs that are offline. If it lists none that is online, every CPU is allowed.
 void mark_allowed(topology& machine, const std::vector<int>& allowed) {
   const auto may_run = [&](const cpu_place& one) {
     return std::binary_search(allowed.begin(), allowed.end(), one.cpu);

@@ -146,7 +146,7 @@ void registry::add_rooms() {
   void* const start = std::aligned_alloc(page, bytes);
   if (!start) throw std::bad_alloc();
 #ifdef MADV_POPULATE_WRITE
-  madvise(start, bytes, MADV_POPULATE_WRITE);  // where the kernel knows it
+  madvise(start, bytes, MADV_POPULATE_WRITE);  // kernels that do not know it refuse
 #endif
   for (std::size_t k = 0; k < bytes / sizeof(pool); ++k)
     rooms_ = new (static_cast<char*>(start) + k * sizeof(pool)) room{rooms_};

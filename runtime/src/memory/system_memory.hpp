@@ -32,7 +32,7 @@ bool guard_is_whole(const block* b) noexcept;
 /// library not, or the other way round.
 bool address_sanitizer_watches() noexcept;
 
-/// AddressSanitizer, where it watches, reports every access to the memory until it is permitted again.
+/// If AddressSanitizer is in the process, it reports every access to the memory until the memory is permitted again.
 void forbid(void* memory, std::size_t bytes) noexcept;
 void permit(const void* memory, std::size_t bytes) noexcept;
 

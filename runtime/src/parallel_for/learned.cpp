@@ -15,7 +15,7 @@ template <unsigned bits, std::size_t tries>
 struct table_of_records {
   std::array<loop_record, 1U << bits> at;
 
-  /// Null where all that it tried belong to others.
+  /// Null if all that it tried belong to others.
   loop_record* find(std::uint64_t site) noexcept {
     const std::size_t first = site >> (64 - bits);
     for (std::size_t next = first; next < first + tries; ++next) {

@@ -91,7 +91,7 @@ struct alignas(cache_line / 2) loop_record {
     return timed;
   }
 
-  /// Takes in the mean time and the spread of a timed call's blocks; false where the next call shall say whether that was an outlier.
+  /// Takes in the mean time and the spread of a timed call's blocks; false if the next call shall say whether that was an outlier.
   bool learn(double mean_ns, double new_spread) noexcept;
 
   /// Whether this timed call shall run on its caller although it would be forked. The times of a fork's blocks do not show what the fork

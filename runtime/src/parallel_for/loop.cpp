@@ -87,7 +87,7 @@ class alignas(cache_line) plain_loop {
  private:
   const loop_body body_;
   shared_ranges ranges_;
-  const std::uint64_t n_;  // read where a unit is more than one iteration only
+  const std::uint64_t n_;  // read only if a unit is more than one iteration
   range_counters counters_;
 };
 

@@ -55,7 +55,7 @@ loop_plan taskflow_guided(const loop_description& loop) {
 // --- published_cost_model ---
 
 // The block by the formula and the weights of Shuai (2021), "Cost model", from one counter. Its inputs: 100 times the
-// core groups, threads, log2 of bytes read and written, log1024 of operations; each of them counts as 1 where it is less or
+// core groups, threads, log2 of bytes read and written, log1024 of operations; each of them counts as 1 if it is less or
 // unknown. The laboratory has the same formula (conclude/block_size/published.py), and a test compares the two.
 
 double scaled(double cost, double bits) { return std::max(1.0, std::log2(std::max(1.0, cost)) / bits); }
@@ -87,7 +87,7 @@ loop_plan published_cost_model(const loop_description& loop) {
 //   fork-join + n w / T + (n / B T) c + B w u / 2 + what the counters' layout adds,
 //
 // w the time of an iteration, c of a claim, u how uneven blocks of one size are. For given T and c the best block is
-// sqrt(2 n c / (T w u)), and claims and tail then cost the same. Where a loop is so short that no claim and no look at others' counters pays,
+// sqrt(2 n c / (T w u)), and claims and tail then cost the same. If a loop is so short that no claim and no look at others' counters pays,
 // each thread has one block, its share: B = n / T and c = 0.
 
 // A fork must save at least this share of the serial time, because a prediction can be wrong by that much.

@@ -53,7 +53,7 @@ void set_affinity_to(int cpu) noexcept {
   CPU_ZERO_S(bytes, only);
   CPU_SET_S(cpu, bytes, only);
   sched_setaffinity(
-      0, bytes, only);  // fails where the process may no longer use that CPU: the thread then stays unpinned
+      0, bytes, only);  // fails if the process may no longer use that CPU; then the thread stays unpinned
   CPU_FREE(only);
 }
 

@@ -91,7 +91,7 @@ std::shared_ptr<const thread_identity> identify_calling_thread() {
     void* const before_fork = end.awaited();
     const auto made = std::make_shared<living_identity>();
     end.await(made.get());
-    if (before_fork) end_calling_thread(before_fork);  // where nothing can throw any more
+    if (before_fork) end_calling_thread(before_fork);  // from here on nothing can throw
     made->self = made;
     calling_thread.identity = made.get();
   }

@@ -26,7 +26,7 @@ def gated(
     """What is measured, by which gates, and a sentence on what that takes; empty if the gate was typed.
 
     `auto=3%` asks for a difference; `auto` for the smallest that a comparison's largest number of blocks shows.
-    Raises UsageError without a passport, and where this machine cannot show the difference.
+    Raises UsageError if there is no passport, or if this machine cannot show the difference.
     """
     asked = [one for one in request.gate if one == AUTO or one.startswith(f"{AUTO}=")]
     if not asked:

@@ -80,7 +80,7 @@ def _kind(run: store.Run) -> type[launchers.Launcher] | None:
 
 
 def _launching(run: store.Run) -> tuple[str, ...]:
-    """The options that name the launcher of a run, if it is used only where it is asked for."""
+    """The options that name the launcher of a run, if it is used only on request."""
     kind = _kind(run)
     if kind is None or not kind.only_if_asked:
         return ()

@@ -60,7 +60,8 @@ def main() -> None:
 
 
 def _have_one_thread() -> None:
-    """OpenBLAS, which is loaded later, starts no threads: where it may not, it interrupts this process.
+    """Makes OpenBLAS, which is loaded later, start no threads. If it wanted to and could not, it would interrupt this
+    process.
 
     Only the C library is told. Programs are started with `os.environ`, which stays what the shell gave.
     """

@@ -104,7 +104,7 @@ def write_page(file: str, content: str) -> None:
 
 
 def written(target: str, content: str | bytes) -> None:
-    """Into that file, or text onto standard output where it is `-`."""
+    """Writes into that file, or text onto standard output if it is `-`."""
     if target == "-":
         sys.stdout.write(str(content))
         sys.stdout.flush()

@@ -148,7 +148,8 @@ def _repeats(pair: int, looks: tuple[int, ...]) -> bool:
 
 
 def _launched(block: Block, baseline: Configuration, since: int | None) -> tuple[Configuration, ...]:
-    """What a block launches, in no order: with the baseline where BASELINE_EVERY launches would go by without it."""
+    """What a block launches, in no order. The baseline is part of it if BASELINE_EVERY launches would pass without
+    it."""
     chosen = block.configurations
     due = block.phase == "measure" and since is not None and since + len(chosen) >= BASELINE_EVERY
     return (*chosen, baseline) if due and baseline not in chosen else chosen
@@ -157,7 +158,7 @@ def _launched(block: Block, baseline: Configuration, since: int | None) -> tuple
 def shuffled(
     configurations: Sequence[Configuration], seed: int, together: Sequence[Sequence[Configuration]] = ()
 ) -> list[Configuration]:
-    """A random order that the seed alone decides, uniform where none are together.
+    """A random order that the seed alone decides. It is uniform if no configurations are to stay together.
 
     The groups are drawn one by one. The members that no earlier group has are launched one after the other, in random
     order. So drift hits them equally, and chance decides which comes first. A configuration may be in several groups.

@@ -43,5 +43,5 @@ def data_folder() -> Path:
 
 
 def near(place: Path) -> str:
-    """Relative where it lies below the working folder, so that a line to paste stays short."""
+    """The path, relative if it is below the working folder, so that a line to paste stays short."""
     return os.path.relpath(place) if place.is_relative_to(Path.cwd()) else str(place)

@@ -14,7 +14,7 @@ CONSTANT = 0.01
 
 
 def must_be_even(experiment: Experiment, where: str) -> None:
-    """Raises UsageError where weak scaling is asked for and the declared work per thread depends on p."""
+    """Raises UsageError if weak scaling is asked for and the declared work per thread depends on p."""
     if why := uneven(experiment, {c: work_of(experiment, c) for c in configurations(experiment)}):
         raise UsageError(why, where=where, remedy="let the work grow with the threads, as {work} = p * load")
 

@@ -16,7 +16,7 @@ PROGRAM = "machine_constants"
 
 
 def measure(machine: Machine, said: Callable[[str], None]) -> Calibration:
-    """Each constant that is above 0, with its spread where it has one. `said` gets a line before each step.
+    """Each constant that is above 0, with its spread if it has one. `said` gets a line before each step.
 
     Takes some 5 s on a machine of one L3 domain. Raises UnavailableError if the program is not built, ProgramError
     if it fails.

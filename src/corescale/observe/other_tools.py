@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd  # takes a third of a second to load
 
 Row = dict[str, Any]
-"""`name`, `metric`, `value` in seconds where it is a time, `repetition` from 1, and a key for each parameter."""
+"""`name`, `metric`, `value` in seconds if it is a time, `repetition` from 1, and a key for each parameter."""
 
 UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 VALUES = ("value", "time", "wall")

@@ -30,7 +30,7 @@ FAILURES = ("failed", "signal", "not-started")
 
 _LEAF = """\
 #!/bin/sh
-# Starts one rank, whose number the launcher has put into the environment, and fails where it fails.
+# Starts one rank, whose number the launcher has put into the environment, and fails if the rank fails.
 rank=${{OMPI_COMM_WORLD_RANK:-${{PMIX_RANK:-${{PMI_RANK:-${{SLURM_PROCID:?no rank is numbered}}}}}}}}
 report={folder}/rank.$rank
 test -x {spawn} || {{ echo "$(uname -n) has no "{spawn} >&2; exit 127; }}

@@ -30,7 +30,7 @@ SET = re.compile(r"(?<!\S)env (-u \S+ |[A-Za-z_]\w*=\S* )+")
 """variables as a line sets them"""
 
 ROOT = "--allow-run-as-root"
-"""option of Open MPI's mpirun, which names it where it refuses to run"""
+"""option of Open MPI's mpirun, which names it when it refuses to run"""
 
 
 class Budget(Protocol):

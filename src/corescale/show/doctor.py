@@ -99,7 +99,7 @@ def _cluster(diagnosis: Diagnosis) -> Iterator[Line]:
     for each in found.partitions:
         nodes = f"{each.usable} of {each.nodes} nodes usable" if each.usable < each.nodes else count(each.nodes, "node")
         said = [f"{nodes} of {count(each.cores, 'core')}"]
-        if each.memory_megabytes > 1:  # Slurm's value where slurm.conf has none
+        if each.memory_megabytes > 1:  # 1 is Slurm's value if slurm.conf has none
             said.append(f"{each.memory_megabytes / 1024:.0f} GiB")
         said.append("no time limit" if each.time_limit == "infinite" else f"at most {each.time_limit}")
         said += [f"-C {' '.join(each.constraints)}"] if each.constraints else []

@@ -130,7 +130,7 @@ std::unique_ptr<WholeFile> open_solution(const Request& request, const driver::R
   return file;
 }
 
-/// Throws driver::Error where a month has no plan: with the others alone the year would look cheap.
+/// Throws driver::Error if a month has no plan: with the others alone the year would look cheap.
 void check_planned(std::span<const Month> months, const Year& year, bool generated) {
   const auto missing = std::ranges::find_if_not(year.worth, [](double one) { return std::isfinite(one); });
   if (missing == year.worth.end()) return;
@@ -155,7 +155,7 @@ void make_months(const Network& network, const Request& request, std::vector<Mon
            "give fewer");
 }
 
-/// Throws driver::Error on all ranks where their months or what they were told differ, as on a node with an older copy of the tables.
+/// Throws driver::Error on all ranks if their months or what they were told differ, as on a node with an older copy of the tables.
 void check_same(std::span<const Month> months, const Network& network, const std::string& told,
                 const driver::Ranks& ranks) {
   double sum = static_cast<double>(months.size());

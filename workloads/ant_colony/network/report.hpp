@@ -8,7 +8,8 @@
 
 namespace network {
 
-/// Times of all ranks: the longest; where they are added up over threads, all; of waiting the mean. Called by every rank.
+/// The times of all ranks: the longest of each kind. Times that are added up over threads are added up over ranks too, and of waiting it is
+/// the mean. Every rank calls it.
 void gather(const driver::Ranks& ranks, Year& year);
 
 /// Prints the year, by rank 0 alone. Returns the exit status.

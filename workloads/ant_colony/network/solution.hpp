@@ -39,7 +39,7 @@ struct Solution {
     }
     std::string order, port;
     std::shared_ptr<Site> warehouse;
-    std::shared_ptr<Way> way;  ///< null where the customer fetches its goods
+    std::shared_ptr<Way> way;  ///< null if the customer fetches its goods
     std::map<std::string, double> measures;
   };
   struct Air;
@@ -73,7 +73,7 @@ Solution make_solution(const Month& month, double worth, int iteration, std::spa
 /// Whether this build can send solutions from rank to rank.
 bool can_serialise();
 
-/// The whole graph as bytes, and back. Throw std::logic_error where the build has no cereal.
+/// The whole graph as bytes, and back. Throw std::logic_error if the build has no cereal.
 std::string serialised(const Solution& solution);
 Solution deserialised(const std::string& bytes);
 

@@ -79,7 +79,7 @@ class Timed {
 void await(const driver::Ranks& ranks, double& seconds);
 
 /// The winner of each month among the ranks: by worth, of equals by iteration. Rank 0 gets its solution, by one message a month at
-/// most: none where rank 0 has won. Adds what was sent to `year`.
+/// most: none if rank 0 has won. Adds what was sent to `year`.
 void merge(const driver::Ranks& ranks, int iterations, std::span<Solution> months, Year& year);
 
 /// The result of a month as rank 0 keeps it.

@@ -35,7 +35,7 @@ class DistanceCache {
   DistanceCache(std::string path, std::uint64_t key, std::size_t n)
       : path_(std::move(path)), key_(key), n_(n) {}
 
-  /// Throws Error where it can never be.
+  /// Throws Error if it can never be.
   bool is_there() const {
     if (std::filesystem::is_directory(path_))
       throw driver::Error(path_, "is a folder", "give --cache a file");

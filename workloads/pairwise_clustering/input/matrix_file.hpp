@@ -32,7 +32,7 @@ class MatrixFile {
   /// All of a row; cheapest in ascending order. Throws Error for what is no distance.
   virtual std::span<const double> row(std::size_t i) = 0;
 
-  /// After the last row. Throws Error where there are more; behind a .npy's there is what a cache of distances keeps.
+  /// After the last row. Throws Error if there are more; behind a .npy's there is what a cache of distances keeps.
   virtual void must_end() {}
 
  protected:
@@ -205,7 +205,7 @@ inline void fill(Distances& distances, MatrixFile& file, std::size_t first) {
     for (std::size_t j = 0; const double one : file.row(first + i)) distances.set(i, j++, one);
 }
 
-/// Throws Error where a distance and that of the way back differ by more than rounding.
+/// Throws Error if a distance and that of the way back differ by more than rounding.
 inline void check_symmetric(const Distances& distances, MatrixFile& file, const std::string& path,
                             std::size_t first) {
   const double allowed = 2 * distances.resolution() + 1e-6 * distances.largest();

@@ -18,8 +18,8 @@ namespace pairwise_clustering {
 /// Where distances come from. No member lets ranks wait for each other.
 struct Source {
   std::size_t points;
-  std::vector<std::size_t> planted;    ///< the families that a generator made; empty where nobody knows
-  std::vector<std::string> sequences;  ///< empty where distances are of other things
+  std::vector<std::size_t> planted;    ///< the families that a generator made; empty if nobody knows
+  std::vector<std::string> sequences;  ///< empty if distances are of other things
   std::function<double(std::size_t first, std::size_t last)> largest;  ///< distance in these rows, or more
   std::function<void(Distances&, std::size_t first, const Crew&)> fill;
   std::function<void(const Distances&, std::size_t first)> check = [](const Distances&, std::size_t) {};

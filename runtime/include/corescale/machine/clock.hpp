@@ -13,7 +13,7 @@ inline std::int64_t now_ns() noexcept {
   return duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count();
 }
 
-/// Ticks of the processor's own constant-rate counter (TSC, or Arm's virtual counter); nanoseconds where there is
+/// Ticks of the processor's own constant-rate counter (TSC, or Arm's virtual counter); nanoseconds if there is
 /// none. Costs 8 to 17 ns. Not ordered with the instructions around it.
 inline std::uint64_t ticks() noexcept {
 #if defined(__x86_64__) || defined(__i386__)

@@ -27,7 +27,7 @@ class thread_end {
   }
 
   /// What the calling thread's end will give; null for nothing.
-  /// Throws std::bad_alloc where the process has no key left.
+  /// Throws std::bad_alloc if the process has no key left.
   void* awaited() { return pthread_getspecific(key()); }
 
  private:

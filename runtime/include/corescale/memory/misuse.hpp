@@ -19,8 +19,8 @@ const char* name(misuse kind) noexcept;
 
 struct misuse_report {
   misuse kind{};
-  const void* memory = nullptr;   ///< null where the misuse is not about a block
-  std::size_t capacity = 0;       ///< bytes; 0 where unknown
+  const void* memory = nullptr;   ///< null if the misuse is not about a block
+  std::size_t capacity = 0;       ///< bytes; 0 if unknown
   std::size_t owner = no_thread;  ///< number of the thread whose memory it is
   std::size_t caller = no_thread;
 

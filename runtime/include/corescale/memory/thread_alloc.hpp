@@ -17,7 +17,7 @@ namespace corescale::inline v0 {
 
 /// What types with checks need to know of a program's threads to find misuse::wrong_thread.
 struct thread_rules {
-  /// True while other threads may run; null where nobody can tell. corescale::in_parallel fits.
+  /// True while other threads may run; null if nobody can tell. corescale::in_parallel fits.
   bool (*in_parallel)() noexcept = nullptr;
   /// Whether a thread may return, in parallel mode, what another one got.
   /// True, as batches make it cheap; the study's rule is false, and fits programs that mean each thread to keep its memory to

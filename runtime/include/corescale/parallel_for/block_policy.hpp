@@ -29,7 +29,8 @@ inline constexpr std::uint32_t most_counters = 256;
 
 /// How a loop is divided.
 /// Any values are safe: what does not fit the loop is cut.
-/// A claim takes `remaining / divisor` iterations of its counter, but from `smallest` to `largest`; always `largest` where the divisor is 0.
+/// A claim takes `remaining / divisor` iterations of its counter, at least `smallest` and at most `largest`. If the divisor is 0, it always
+/// takes `largest`.
 struct loop_plan {
   std::uint32_t threads = 1;
   std::uint32_t counters = 0;  ///< contiguous ranges, a counter each; 0: the caller runs the loop alone
@@ -48,7 +49,7 @@ struct block_policy {
   std::string_view description;
   loop_plan (*plan)(
       const loop_description& loop);  ///< throws std::invalid_argument for options that it cannot obey
-  bool needs_block = false;           ///< plan() throws where no block is given
+  bool needs_block = false;           ///< plan() throws if no block is given
   bool learns = false;                ///< plan() is told what the call site's loops took
 };
 

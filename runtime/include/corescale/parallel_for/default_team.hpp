@@ -7,7 +7,7 @@
 
 namespace corescale::inline v0 {
 
-/// The team that loops use where none is named: a `spin` team with a thread for each core that the process may use, whichever of
+/// The team that loops use if none is named: a `spin` team with a thread for each core that the process may use, whichever of
 /// its threads may. Made at the first use, made anew if the process gets more cores, ended by restart() alone.
 /// Any thread may use it, one at a time: nobody waits. Loops of other threads meanwhile run on their callers, and what is left of them is
 /// divided once the team is free.

@@ -28,11 +28,11 @@ struct loop_options {
   /// Set it for the first call after a pause that is not a habit of the program, as in a benchmark that calls
   /// loops in turn. The time since the last call then does not tell how often this loop is called.
   bool after_pause = false;
-  /// A row of block_policies(). Null: `fixed` where a block is named, else `auto`.
+  /// A row of block_policies(). Null: `fixed` if a block is named, else `auto`.
   const block_policy* policy = nullptr;
   /// What is learned belongs to this name. Null: to the place of the call in the source, and the body's type.
   const char* name = nullptr;
-  /// Filled in by the call where it is not null; costs two readings of the clock per thread and one per block.
+  /// Filled in by the call, unless it is null. Costs two readings of the clock per thread and one per block.
   loop_statistics* statistics = nullptr;
 };
 static_assert(sizeof(loop_options) <= 64);

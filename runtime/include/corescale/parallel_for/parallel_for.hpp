@@ -12,7 +12,7 @@
 #include "corescale/parallel_for/detail/loop.hpp"
 #include "corescale/parallel_for/loop_options.hpp"
 
-// Loops over the threads of a team; where none is named, over those of default_team().
+// Loops over the threads of a team; if none is named, over those of default_team().
 //
 // Every iteration runs exactly once, in no order that is promised, and before the call returns; what it wrote is then
 // visible to the caller. The caller takes part. Nothing is allocated, but for what a process reads of the machine once.

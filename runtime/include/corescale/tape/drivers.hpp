@@ -65,7 +65,7 @@ std::vector<Base> jacobian(Function&& f, std::span<const Base> x) {
 }
 
 /// The Hessian of a function to one number, times v. One recording over series of order 1 and one sweep back:
-/// faster than a recorded function's, where each is needed once.
+/// faster than a recorded function's, if each is needed once.
 template <class Base, class Function>
 std::vector<Base> hessian_vector(Function&& f, std::span<const Base> x, std::span<const Base> v) {
   using line = series<Base, 1>;

@@ -24,8 +24,8 @@ class gradient_tape;
 /// Memory       8 to 24 bytes per operation over double; 8 more after forward(), 8 more after tangent() or reverse();
 ///              while they run, 32 in hessian_vector() and 2 (order + 1) numbers in taylor() and reverse_taylor().
 /// Complexity   Each sweep is linear in the operations; over series of order d, O(d^2) each.
-/// Throws       tape_misuse where a size does not fit, and for a sweep back after a sweep forward that threw or
-///              never was; branch_change where the recorded program would have taken another branch.
+/// Throws       tape_misuse if a size does not fit, and for a sweep back after a sweep forward that threw or
+///              never was; branch_change if the recorded program would have taken another branch.
 /// Threads      One at a time. Each thread may have a copy, which is not recorded anew.
 template <class Base = double, class Alloc = thread_alloc>
 class function {

@@ -125,7 +125,7 @@ class gradient_tape : detail::recorder<Base> {
     this->number = detail::none_open;
   }
 
-  /// In the chunk in use where operations left room for more: most keep less than they may.
+  /// Uses the rest of the chunk: there is one, because most operations keep less than they may. If it is full, takes a new chunk.
   void make_room() {
     if (!operations_.last() || this->room() == 0) next_chunk();
     this->limit = this->index + this->room();

@@ -21,7 +21,7 @@
 /// function" names it. A comparison that both ways could hold throws boost's comparison_error.
 namespace boost::numeric {
 
-/// -1 where all of x is below 0, else 1: for the derivative of tanh, where either will do.
+/// -1 if all of x is below 0, else 1: for the derivative of tanh, where either will do.
 template <class T, class Policies>
 interval<T, Policies> sign_bit(const interval<T, Policies>& x) {
   return interval<T, Policies>(x.upper() < T(0) ? T(-1) : T(1));

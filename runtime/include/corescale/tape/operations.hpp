@@ -234,7 +234,7 @@ struct hyperbolic_tangent {
   static auto dx(const auto& x, const auto&) { return squared_secant(exp(-2.0 * sign_bit(x) * x)); }
 };
 
-/// sqrt(1 + x^2), which does not overflow where T has hypot.
+/// sqrt(1 + x^2); does not overflow if T has hypot.
 auto root_of_1_and_square(const auto& x) {
   if constexpr (requires { hypot(x, 1.0); })
     return hypot(x, 1.0);

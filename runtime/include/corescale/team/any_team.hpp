@@ -72,10 +72,10 @@ struct threading_system {
   /// Whether this build has it.
   bool is_present() const noexcept { return maker != nullptr; }
 
-  /// An empty team where the system is absent or its create() gives null.
+  /// An empty team if the system is absent or its create() returns null.
   any_team create(std::size_t num_threads, const team_options& options = {}) const;
 
-  any_team (*maker)(std::size_t num_threads, const team_options& options);  ///< Null where absent.
+  any_team (*maker)(std::size_t num_threads, const team_options& options);  ///< Null if absent.
 };
 
 inline constexpr std::string_view default_threading_system = "spin";

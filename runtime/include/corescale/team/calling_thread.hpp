@@ -18,7 +18,7 @@ team_place current_team() noexcept;
 /// The id of current_team(): 0 .. n - 1, and 0 outside of any.
 std::size_t thread_num() noexcept;
 
-/// False only where execution is known to be sequential: outside of every worker, and while no team_work() (process_team.hpp)
+/// False only if execution is known to be sequential: outside of every worker, and while no team_work() (process_team.hpp)
 /// runs in this process.
 bool in_parallel() noexcept;
 

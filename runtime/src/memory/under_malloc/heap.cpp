@@ -242,7 +242,7 @@ bool set_full(heap& h, page* p) noexcept {
   return true;
 }
 
-/// The page to take a block from; null where there is no memory.
+/// The page to take a block from; null if there is no memory.
 page* page_with_block(heap& h, std::size_t size_class) noexcept {
   read_notices(h);
   while (true) {
@@ -290,7 +290,7 @@ void* take_large(std::size_t bytes, std::size_t alignment, std::size_t& dirty) n
 
 // --- blocks of other threads' pages ---
 
-/// False where a thread has the heap by now.
+/// False if a thread has the heap by now.
 bool give_to_abandoned(const heap& h, page* to, block* first, std::uint32_t count) noexcept {
   const locked hold(heaps_lock);
   if (!h.abandoned.load(std::memory_order_relaxed) || h.lost) return false;

@@ -90,7 +90,7 @@ void take_back(page* p) noexcept;
   return bytes <= largest_block ? take_first(current->bins[class_of(bytes)]) : nullptr;
 }
 
-/// At least `bytes` bytes; null where there is no memory. errno is the caller's to set.
+/// At least `bytes` bytes; null if there is no memory. errno is the caller's to set.
 void* take(std::size_t bytes) noexcept;
 
 /// Takes back what take() gave; null is allowed.

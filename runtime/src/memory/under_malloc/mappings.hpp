@@ -9,7 +9,7 @@
 /// Blocks above largest_run, or with a large alignment: each is a mapping of the kernel's, found by a table.
 namespace corescale::inline v0::process_heap {
 
-/// Null where there is no memory. `dirty` is set to how many first bytes may not read as zero.
+/// Null if there is no memory. `dirty` is set to how many first bytes may not read as zero.
 void* take_mapping(std::size_t bytes, std::size_t alignment, std::size_t& dirty) noexcept;
 
 /// False if take_mapping() did not give `memory`.

@@ -40,7 +40,7 @@ bool is_aligned(const void* memory, std::size_t alignment) noexcept {
   return (reinterpret_cast<std::uintptr_t>(memory) & (alignment - 1)) == 0;
 }
 
-// Where the next aligned mapping may fit: below the last one, as the kernel fills the address space downwards.
+// An address at which the next aligned mapping may fit. It is below the last one, because the kernel fills the address space downwards.
 constinit std::atomic<std::uintptr_t> below{0};
 
 constexpr int guard_install = 102,

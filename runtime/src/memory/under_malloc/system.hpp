@@ -13,7 +13,7 @@
 /// Nothing here asks for memory by malloc(), or needs the C++ library, so that C programs need not load it.
 namespace corescale::inline v0::process_heap {
 
-/// Null where the kernel gives none. Readable and writable, zero.
+/// Null if the kernel gives none. Readable and writable, zero.
 void* map(std::size_t bytes) noexcept;
 void* map_aligned(std::size_t bytes, std::size_t alignment) noexcept;
 void unmap(void* memory, std::size_t bytes) noexcept;

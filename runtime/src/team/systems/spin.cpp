@@ -292,7 +292,7 @@ struct spin_crew {
   const std::size_t stack_bytes;
   const bool leave_shared_cores;
   const std::uint64_t mark = mark_of_a_team();
-  const bool shares_stay;  // where the program knows what is on which thread
+  const bool shares_stay;  // set if the program relies on which thread runs which share
   std::vector<member> members;
   std::vector<posix_thread> threads;
 

@@ -26,7 +26,7 @@ using door = void(any_team& made, std::size_t num_threads, const team_options& o
 
 const char here = 0;
 
-/// The folder of this library; empty, so that the usual places are searched, where the loader does not know.
+/// The folder of this library. If the loader does not know it, empty, so that the usual places are searched.
 const std::filesystem::path& own_folder() {
   static const std::filesystem::path folder = [] {
     Dl_info own{};

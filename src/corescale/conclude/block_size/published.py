@@ -28,7 +28,7 @@ def inputs(case: Case) -> tuple[float, float, float, float, float]:
 
 
 def raw(weights: Floats, scaled: Floats) -> Floats:
-    """The quotient as it is, negative or infinite where it is so: scaled[n, 5] -> [n]."""
+    """The quotient as it is, negative or infinite if it is so: scaled[n, 5] -> [n]."""
     with np.errstate(divide="ignore"):
         return np.asarray((weights[0] * scaled[:, 0] + weights[1]) / (scaled[:, 1:] @ weights[2:6] + weights[6]))
 

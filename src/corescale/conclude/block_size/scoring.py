@@ -47,7 +47,7 @@ class Trained:
     def noise(self) -> Score | None:
         """What a loop's best block in its other launches loses in this one: no model can be shown to lose less.
 
-        The mean over the launches of a loop; None where each was launched once.
+        The mean over the launches of a loop; None if each was launched once.
         """
         several = [of for of in self.launches if len(of) > 1]
         return score([fmean(_lost_by_others(of, k) for k in range(len(of))) for of in several]) if several else None

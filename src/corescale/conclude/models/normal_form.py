@@ -68,7 +68,7 @@ def normal_form(p: npt.ArrayLike, log_times: npt.ArrayLike, confidence: float = 
 
 
 def _held_out(basis: Floats, centres: Floats) -> float:
-    """Root mean square error of log time, each level predicted from the others; infinite where one cannot be."""
+    """Root mean square error of log time, each level predicted from the others; infinite if one cannot be."""
     squares = []
     for out in range(centres.size):
         rest = np.arange(centres.size) != out

@@ -40,12 +40,12 @@ class Fit:
 
     @property
     def noise(self) -> float:
-        """Variance of one launch by all residuals; 0 where there are none."""
+        """Variance of one launch by all residuals; 0 if there are none."""
         return float(self.squares.sum() / self.freedom.sum()) if self.freedom.sum() > 0 else 0.0
 
     @property
     def variances(self) -> Floats:
-        """Variance of one launch of each configuration; 0 where it is not known."""
+        """Variance of one launch of each configuration; 0 if it is not known."""
         return np.divide(self.squares, self.freedom, out=np.zeros(self.freedom.size), where=self.freedom > 0)
 
 

@@ -176,7 +176,7 @@ def _clang_folders() -> list[Path]:
 
 
 def _own_folder() -> list[Path]:
-    """None where corescale is without its native parts."""
+    """None if corescale is without its native parts."""
     try:
         return [native.library("libcorescale_malloc.so").parent]
     except UnavailableError:

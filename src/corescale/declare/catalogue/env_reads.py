@@ -25,7 +25,7 @@ THREAD_VARIABLES = (
 
 OPENMP = frozenset({"OMP_NUM_THREADS", "OMP_PROC_BIND", "OMP_PLACES", "OMP_WAIT_POLICY"})
 KNOWN = OPENMP | frozenset(THREAD_VARIABLES)
-"""Variables that a line sets only where the program reads them."""
+"""Variables that a line sets only if the program reads them."""
 
 RANK = frozenset({"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})
 """Variables that say to a process of a parallel program which of its ranks it is."""

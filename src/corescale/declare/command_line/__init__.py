@@ -83,7 +83,7 @@ def tune(
     unloadable: PreloadError | None = None,
     unlikely: Mapping[str, str] | None = None,
 ) -> Experiment:
-    """The factors that are named, and threads over 1, 2, 4, ...; where none is named, those of catalogue/space.py.
+    """The factors that are named, and threads over 1, 2, 4, ...; if none is named, those of catalogue/space.py.
 
     `unloadable`: the error of a launch with an allocator. It is raised again if allocators were asked for. `unlikely`:
     factors that cannot matter by an explained launch, and why. One level of each is tried alone, as a check.

@@ -147,7 +147,7 @@ def _cores(request: Request, chosen: Sequence[Factor], machine: Machine) -> int 
 
 
 def _within_cores(experiment: Experiment) -> Experiment:
-    """Says which combinations need more than the cores; raises UsageError where all do."""
+    """Says which combinations need more than the cores; raises UsageError if all do."""
     every = combinations(experiment.model_copy(update={"cores": None}))
     beyond = every - combinations(experiment)
     why = f"ranks times threads are more than the {experiment.cores} cores that may be used"

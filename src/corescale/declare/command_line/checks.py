@@ -67,7 +67,7 @@ def must_be_a_response(response: str) -> None:
 
 
 def must_be_few(chosen: Sequence[Factor]) -> None:
-    """Raises UsageError where levels make more combinations than that."""
+    """Raises UsageError if levels make more combinations than that."""
     if (count := math.prod(len(factor.levels) for factor in chosen)) > MOST:
         what = f"{count:,} combinations of levels exceed the limit of {MOST:,}"
         raise UsageError(what, where="-f", remedy="name fewer levels, or fewer factors")

@@ -220,7 +220,7 @@ def _as_typed(value: Decimal, low: Decimal) -> str:
 
 
 def baselines(text: str, chosen: Sequence[Factor], machine: Machine) -> list[tuple[str, Level]]:
-    """Factor and level of the baseline where `--baseline` names it; raises UsageError."""
+    """Factor and level of the baseline, if `--baseline` names it; raises UsageError."""
     by_name = {factor.name: factor for factor in chosen}
     result = []
     for part in filter(None, (part.strip() for part in text.split(","))):

@@ -60,7 +60,7 @@ class Kind:
         return None
 
     def either(self, first: Level, other: Level, machine: Machine) -> tuple[Sequence[Level], Sequence[str]]:
-        """Both levels as `auto`, or the first alone where the other is not available."""
+        """Both levels as `auto`, or only the first if the other is not available."""
         reason = self.unavailable(other, machine)
         return ([first, other], ()) if reason is None else ([first], [reason])
 

@@ -59,7 +59,7 @@ _BRANCHES = frozenset({"str", "int", "float", "literal['auto']", "literal['none'
 
 
 def in_file(error: UsageError, path: Path, text: str) -> UsageError:
-    """The same error with the file, and the line of its key where there is one."""
+    """The same error with the file, and with the line of its key if there is one."""
     if error.where.startswith("-"):
         return error
     kind, _, name = error.where.partition(" ")

@@ -26,7 +26,7 @@ class FactorTable(Model):
     levels: Levels | Literal["auto"]
     """auto: those worth trying on this machine; numbers of threads, ranks or nodes may stand beside it in a list"""
     kind: Literal[tuple(factors.KINDS)] | None = None  # type: ignore[valid-type]
-    """how a level reaches the program; follows from the name where it is not given"""
+    """how a level reaches the program; follows from the name if it is not given"""
     along: Mapping[str, Levels] = {}
     """parameters that go along with the levels: one value for each, in order"""
 
@@ -64,7 +64,7 @@ class StopTable(Model):
     budget: Seconds | Literal["none"] | None = None
     """time for all launches, as "5m"; else none for the rules replicates and decided, and 5 minutes for others"""
     confirm_pairs: int | None = Field(default=None, ge=0)
-    """confirmation pairs of a race's winner and the baseline; as many as it takes where it is not given"""
+    """confirmation pairs of a race's winner and the baseline; if it is not given, as many as it takes"""
 
     @model_validator(mode="after")
     def _belongs(self) -> Self:

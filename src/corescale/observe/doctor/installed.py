@@ -30,7 +30,7 @@ class Component:
     name: str
     purpose: str
     package: str
-    """package of Debian; of PyPI where it is a Python module"""
+    """package of Debian; of PyPI if it is a Python module"""
     libraries: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()
     says: str = ""

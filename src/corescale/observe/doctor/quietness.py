@@ -81,7 +81,7 @@ class Rule:
     remedy: str
 
     def number(self, seen: Quietness) -> float:
-        """0 where there is none."""
+        """0 if there is none."""
         return float(getattr(seen, self.name) or 0.0)
 
     def level(self, seen: Quietness) -> Level:
@@ -165,7 +165,7 @@ def measure(machine: Machine, progress: Progress = lambda what, done: None) -> Q
 
 
 def _chosen(machine: Machine) -> list[int]:
-    """One CPU of each core, spread evenly; a second hardware thread only where there is no second core."""
+    """One CPU of each core, spread evenly; a second hardware thread only if there is no second core."""
     by_core: dict[int, Cpu] = {cpu.core: cpu for cpu in reversed(machine.usable)}
     cpus = sorted(cpu.cpu for cpu in (by_core.values() if len(by_core) > 1 else machine.usable))
     step = max(1, math.ceil(len(cpus) / MOST_CORES))
@@ -203,7 +203,7 @@ class _Run:
 
 
 def launch_noise(runs: Iterable[_Run]) -> float:
-    """Expected coefficient of variation of 1 s of work; too low where noise lasts longer than 100 ms."""
+    """Expected coefficient of variation of 1 s of work; too low if noise lasts longer than 100 ms."""
     squares = [run.variation(LONG) ** 2 for run in runs]
     return math.sqrt(statistics.fmean(squares) * LONG)
 

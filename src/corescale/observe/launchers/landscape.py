@@ -38,7 +38,7 @@ Times = Mapping[str, Mapping[str, Annotated[float, Field(gt=0)]]]
 
 
 class Met(Finite):
-    """What is so where all of `levels` come together."""
+    """What holds for configurations that have all of `levels`."""
 
     levels: Mapping[str, Level]
 

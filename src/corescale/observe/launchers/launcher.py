@@ -20,7 +20,7 @@ class Launcher(ABC):
     starts_ranks: ClassVar[bool] = False
     """Whether it puts a program that starts ranks before the command, which then must start none itself."""
     only_if_asked: ClassVar[bool] = False
-    """Whether it is used only where --on names it."""
+    """Whether it is used only if --on names it."""
     virtual: ClassVar[bool] = False
     """Whether it has a virtual clock: it starts no program, and nothing takes any real time."""
     takes: ClassVar[str] = ""

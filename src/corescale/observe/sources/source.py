@@ -18,7 +18,8 @@ class Found:
     processes: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
     """One source's fields of Process, by process id."""
     unproved: bool = False
-    """Whether a library of the configuration was not found where it had been proved; the launch may then not count."""
+    """Whether a library of the configuration was not found in a program in which it had been proved. Then the launch
+    may not count."""
     measured: Mapping[str, float] = field(default_factory=dict)
     """Numbers for metrics, by what these are declared as: `counter:page-faults` of a source that gives `counter`."""
     warnings: tuple[str, ...] = ()

@@ -47,7 +47,7 @@ class SpawnRequest:
     prove: bool = False
     """trace it: its times are those of a traced program, and only the main process is accounted"""
     memory_group: bool = True
-    """accounts by control groups where they can be made, for memory and CPU time"""
+    """accounts for memory and CPU time by control groups, if these can be made"""
 
 
 def options(request: SpawnRequest, report: str) -> Iterator[str]:

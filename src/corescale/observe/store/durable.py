@@ -91,7 +91,7 @@ class Lines:
         self._length = os.fstat(self._file).st_size
 
     def append(self, line: str) -> None:
-        """One line in one write, synced; where that fails, the file is as it was before."""
+        """Appends a line in one write, synced. If that fails, the file is as it was before."""
         data = f"{line}\n".encode()
         with writing(self._path):
             try:

@@ -37,7 +37,7 @@ def _seconds(value: float) -> str:
 
 
 def _number(value: float) -> str:
-    """`200`, `20k`: with a prefix where it has many digits."""
+    """`200`, `20k`: with a prefix if it has many digits."""
     return PREFIXED(value) if abs(value) >= 1e4 or 0 < abs(value) < 1e-3 else f"{value:g}"
 
 
@@ -233,7 +233,7 @@ def _scattered(axes: Axes, chart: Chart, series: Series) -> None:
 
 
 def _bars(axes: Axes, chart: Chart, series: Series) -> None:
-    """Side by side where series share a category, each with its interval; hollow where oversubscribed."""
+    """Bars, each with its interval. They are side by side if series share a category, and hollow if oversubscribed."""
     named = [one.name for one in chart.series if one.kind == "bars"]
     width = GROUP_WIDTH / len(named) if chart.dodged else GROUP_WIDTH
     shift = (named.index(series.name) - (len(named) - 1) / 2) * width if chart.dodged else 0.0
@@ -252,14 +252,14 @@ def _say(series: Series, drawn: Iterable[Artist]) -> None:
 
 
 def _spans(axes: Axes, chart: Chart, series: Series) -> None:
-    """Lying bars, each from where it begins."""
+    """Horizontal bars, each from its beginning."""
     begins = [mark.begins or 0.0 for mark in series.marks]
     lengths = [end - begin for end, begin in zip(_values(series), begins, strict=True)]
     _say(series, axes.barh(_places(chart, series), lengths, 0.72, begins, color=look.of(series.slot).colour))
 
 
 def _steps(axes: Axes, chart: Chart, series: Series) -> None:
-    """Lying bars, each from where the one before ended, with a thin line down to it."""
+    """Horizontal bars. Each begins at the end of the one before, and a thin line leads down to it."""
     colour = look.of(series.slot).colour
     for at, mark in zip(_places(chart, series), series.marks, strict=True):
         begins, length = mark.begins or 1.0, float(mark.y) - (mark.begins or 1.0)
@@ -303,7 +303,7 @@ def _points(axes: Axes, chart: Chart, series: Series, x: Sequence[float]) -> Non
 
 
 def _size(series: Series) -> float:
-    """Square points: smaller where there are many."""
+    """Square points, smaller if there are many."""
     if series.kind == "bars":
         return 18
     return 46 if series.slot is None else 34 if len(series.marks) < 40 else 20

@@ -40,9 +40,9 @@ class Mark:
 class Series:
     """Marks of one kind under one name.
 
-    curve: points joined, with a band and whiskers where there are intervals. points, bars: with whiskers. cells: a heat
-    map. spans: lying bars from where each begins. steps: the same with whiskers, each linked to the next. dashed: what
-    would be ideal. dotted: a fitted model.
+    curve: points joined, with a band and whiskers if there are intervals. points, bars: with whiskers. cells: a heat
+    map. spans: horizontal bars, each from its beginning. steps: the same with whiskers, each linked to the next.
+    dashed: what would be ideal. dotted: a fitted model.
     """
 
     kind: SeriesKind

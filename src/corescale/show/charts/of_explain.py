@@ -100,7 +100,7 @@ def _stacked(
 
 
 def _timelines(lines: Sequence[Shown], wall: float) -> Chart:
-    """What each thread did most of the time, part by part; blank where it was not on a CPU."""
+    """What each thread did most of the time, part by part; blank if it was not on a CPU."""
     several = len({line["process"] for line in lines}) > 1
     names = [f"{line['process']}/{line['thread']}" if several else str(line["thread"]) for line in lines]
     rows = {row.letter: row for row in LedgerRow if row.letter}

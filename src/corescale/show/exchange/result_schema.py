@@ -23,7 +23,7 @@ Levels = dict[str, float | str]
 
 
 class Interval(TypedDict):
-    """An estimate; low, high and confidence are null together where too few blocks give no interval."""
+    """An estimate; low, high and confidence are null together if there are too few blocks for an interval."""
 
     estimate: Number
     low: Number

@@ -136,7 +136,7 @@ class Colony {
   Found<Array> best_;
 };
 
-/// One iteration of a month. Where no ant of its colony finds a plan with the candidates, a second colony looks at every route.
+/// One iteration of a month. If no ant of its colony finds a plan with the candidates, a second colony looks at every route.
 template <class Trail>
 auto iterate(const Month& month, const ColonyOptions& options, const typename Trail::Setting& setting,
              int iteration) {

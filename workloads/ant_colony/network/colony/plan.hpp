@@ -48,7 +48,7 @@ class Plan {
   }
 
   /// Puts order k, for which no candidate has room, by moving others: the fewest that end where there is room. Tells moved(k, r)
-  /// of each that takes another candidate. False where none can be found, or a lane would carry too much.
+  /// of each that takes another candidate. False if none can be found, or a lane would carry too much.
   template <class Moved>
   bool make_room(int k, const Moved& moved) {
     std::ranges::fill(entered_, Entry{});

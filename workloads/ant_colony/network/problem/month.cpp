@@ -42,7 +42,7 @@ const Month& Month::whole() const {
   return *whole_->month;
 }
 
-/// The best of each warehouse, so that a month which the warehouses can hold can be planned with these where lanes take any weight;
+/// The best of each warehouse, so that a month which the warehouses can hold can be planned with these if lanes take any weight;
 /// then the next best.
 void Month::choose_candidates(std::vector<Route> routes, std::size_t most) {
   std::ranges::stable_sort(routes, {}, &Route::estimate);

@@ -21,7 +21,7 @@ struct Way {
 /// writes. An order is a number from 0 here; its candidates are numbered over all orders, those of order k from first(k) on.
 class Month {
  public:
-  /// Throws driver::Error where an order has no route, or the warehouses too little capacity for all.
+  /// Throws driver::Error if an order has no route, or the warehouses too little capacity for all.
   Month(const Network& network, int number);
 
   const Network& network() const { return network_; }
@@ -35,11 +35,11 @@ class Month {
   std::span<const Way> ways(int k) const { return {&ways_[first(k)], first(k + 1) - first(k)}; }
   /// The first so many candidates of an order are the best of each of its warehouses.
   int choices_of_warehouse(int k) const { return fewest_[static_cast<std::size_t>(k)]; }
-  /// The least estimate of order k in a warehouse; infinite where it has none.
+  /// The least estimate of order k in a warehouse; infinite if it has none.
   double estimate_in(int k, int warehouse) const {
     return estimate_in_[static_cast<std::size_t>(k) * warehouses() + static_cast<std::size_t>(warehouse)];
   }
-  /// The candidate of order k with the least estimate in a warehouse; -1 where it has none.
+  /// The candidate of order k with the least estimate in a warehouse; -1 if it has none.
   int best_in(int k, int warehouse) const {
     return best_in_[static_cast<std::size_t>(k) * warehouses() + static_cast<std::size_t>(warehouse)];
   }

@@ -42,7 +42,7 @@ struct Lane {
   std::vector<Band> bands;  ///< by `most`
 
   double most() const { return bands.back().most; }
-  /// The load at which a lane is judged before its load is known, and always where rates are flat.
+  /// The load at which a lane is judged before its load is known; always used if rates are flat.
   double typical_load() const { return 0.1 * most(); }
   std::size_t band(double load) const {
     const auto found = std::ranges::lower_bound(bands, load, {}, &Band::most);
@@ -63,7 +63,7 @@ struct Footprint {
 };
 Footprint footprint(const Lane& lane, double weight);
 
-/// A way for an order: where a customer fetches its goods (`lane` < 0), it costs storage alone.
+/// A way for an order. If a customer fetches its goods (`lane` < 0), it costs only storage.
 struct Route {
   int warehouse = 0, port = 0, lane = -1;
   double storage = 0, emissions = 0, energy = 0, days = 0;
@@ -83,7 +83,8 @@ class Network {
   const std::vector<std::string>& ports() const { return ports_; }
   const std::string& folder() const { return folder_; }
 
-  /// The orders of each month: those of a year and month of their dates; where all have one, twelve equal parts dealt by the seed.
+  /// The orders of each month, by the year and month of their dates. If all dates have the same month, the seed deals the orders into
+  /// twelve equal parts.
   const std::vector<std::vector<int>>& months() const { return months_; }
 
   /// Every route of an order.

@@ -120,7 +120,7 @@ struct alignas(cache_line) pool : accounts {
   /// A block of that class, in use. Throws std::bad_alloc.
   static block* take(std::size_t size_class);
 
-  /// Back to where it came from.
+  /// Returns the block to where it came from.
   static void give(block* b) noexcept;
 
   /// As take() and give(), with the checks.

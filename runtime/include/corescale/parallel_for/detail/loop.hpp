@@ -34,7 +34,7 @@ struct source_place {
 template <class First, class Last>
 using index = std::common_type_t<First, Last>;
 
-/// last - first of any two integers; throws std::invalid_argument where that is negative.
+/// last - first of any two integers; throws std::invalid_argument if that is negative.
 template <std::integral First, std::integral Last>
 std::uint64_t distance(First first, Last last) {
   if (std::cmp_greater(first, last)) [[unlikely]]

@@ -73,7 +73,7 @@ class operation_list {
   /// Nothing recorded; the memory stays.
   void clear() noexcept { used_ = nullptr; }
 
-  /// The first chunk, and the last one that is in use; null where nothing was recorded.
+  /// The first chunk, and the last one that is in use; null if nothing was recorded.
   chunk* first() const noexcept { return used_ ? first_ : nullptr; }
   chunk* last() const noexcept { return used_; }
 

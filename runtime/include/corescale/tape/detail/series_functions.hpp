@@ -41,7 +41,7 @@ series<Base, Order> power(const Base& first, const series<Base, Order>& x, const
   });
 }
 
-/// x multiplied by itself, for exponents 0, 1, 2, ...: right where x[0] is 0, too.
+/// x multiplied by itself, for exponents 0, 1, 2, ...: also right if x[0] is 0.
 template <class Series>
 Series whole_power(Series x, unsigned exponent) {
   Series result(1.0);

@@ -71,7 +71,7 @@ struct evaluation {
   }
 };
 
-/// Computes the value of one operation; where T is Base, its partial derivatives too.
+/// Computes the value of one operation; if T is Base, its partial derivatives too.
 template <class Row, class Base, class T>
 void evaluate(const evaluation<Base, T>& at, recorded_operation<Base> one, std::uint32_t i) {
   constexpr bool renew = std::is_same_v<T, Base>;

@@ -31,7 +31,7 @@ class first_round {
 ///
 /// A Crew has
 ///   Crew(n, options)   may throw; makes no promise to have started a thread.
-///   bool start()       false, or throws, where not all n threads can be had; what cannot be known yet shows in the first round.
+///   bool start()       false, or throws, if not all n threads can be had; what cannot be known yet shows in the first round.
 ///   bool run(k, w)     one round of worker w on the ids 0 .. k - 1, each by core.run(w, id, k); false when none was run.
 ///   bool run_anywhere(k, w)   if it can: the same, each id on whichever thread comes first.
 ///   ~Crew()            ends the threads that were started, however far start() came.

@@ -27,7 +27,7 @@ class Kind:
 
     draw: Callable[[Asked], Chart]
     defaults: Mapping[str, str]
-    """columns where none is declared. A heat map's x and y are factors, its colour is the value"""
+    """columns if none is declared. A heat map's x and y are factors, its colour is the value"""
     numeric: bool = False
     """x is a number"""
 

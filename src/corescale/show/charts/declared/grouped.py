@@ -19,7 +19,7 @@ OWN_RANGE = 1.5
 
 
 def lines(asked: Asked) -> Chart:
-    """The statistic over x, a line for each level of colour; a fitted model where the kind has one."""
+    """The statistic over x, a line for each level of colour; a fitted model if the kind has one."""
     return _grouped(asked, "curve")
 
 
@@ -60,7 +60,7 @@ def _grouped(asked: Asked, kind: SeriesKind) -> Chart:
 
 
 def _asked_for(axis: Axis, name: Literal["x", "y"], asked: Asked) -> Axis:
-    """The axis, logarithmic where the declaration wants it."""
+    """The axis, logarithmic if the declaration wants it."""
     if name not in asked.chart.log:
         return axis
     column = getattr(asked.chart, name)

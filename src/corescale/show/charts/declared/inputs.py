@@ -86,7 +86,7 @@ class Asked:
         return logs.pivot_table(index=["machine", "replicate"], columns=self.chart.x, values="_log", sort=True)
 
     def estimate(self, rows: pd.DataFrame) -> Interval:
-        """The statistic of some launches, with its interval where one is wanted."""
+        """The statistic of some launches, with its interval if one is wanted."""
         chart = self.chart
         found = bootstrapped(rows[self.value], chart.statistic)
         return found if chart.error == "bootstrap" else Interval(found.estimate, None, None, None, found.n)
