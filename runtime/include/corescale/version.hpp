@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The build reads the version of the package here.
+// The build reads the version of the package from this file.
 #define CORESCALE_VERSION_MAJOR 0
 #define CORESCALE_VERSION_MINOR 1
 #define CORESCALE_VERSION_PATCH 0

@@ -12,7 +12,7 @@ namespace corescale::inline v0::detail {
 /// CPU -> the lowest CPU of the group that it belongs to.
 using groups = std::map<int, int>;
 
-/// What hwloc and sysfs report about a machine, before it is numbered.
+/// What hwloc or sysfs reports about a machine, before its parts are numbered.
 struct described_machine {
   std::set<int> cpus;
   groups cores, sockets, l3;

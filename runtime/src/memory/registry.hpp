@@ -17,7 +17,7 @@
 
 namespace corescale::inline v0::detail {
 
-/// The calling thread's; null before its first request.
+/// The calling thread's pool; null before its first request.
 extern constinit thread_local pool* own_pool __attribute__((tls_model("initial-exec")));
 
 inline std::size_t number_of_this_thread() noexcept {
@@ -26,12 +26,11 @@ inline std::size_t number_of_this_thread() noexcept {
 
 inline pool* owner_of(const block* b) noexcept { return reinterpret_cast<pool*>(b->stamp & ~state_bits); }
 
-/// The numbers that threads have, as one bit each, so that the least free one is found 64 at a time. Made of
-/// malloc()ed memory, never freed.
+/// The numbers that threads have, one bit each, so that 64 are searched at a time for the least free one. The memory comes from malloc()
+/// and is never freed.
 class live_numbers {
  public:
-  /// Numbers below this are kept: more than Linux has process ids. A program may choose greater ones, which
-  /// are not kept here.
+  /// Only numbers below this are kept; Linux has fewer process ids. A program may choose greater numbers.
   static constexpr std::size_t end = std::size_t{1} << 22;
 
   std::size_t least_free() noexcept {
@@ -71,8 +70,8 @@ class live_numbers {
   std::size_t first_ = 0;  ///< no word before it has a free number
 };
 
-/// The pools of all threads of the process, by number. A thread's end leaves its pool to the next thread that
-/// gets the number. Made of malloc()ed pools and no container, so that it works below operator new.
+/// The pools of all threads of the process, by number. The next thread that gets the number of an ended thread gets its pool. The memory
+/// comes from malloc() and not from containers, so that it works below operator new.
 class registry {
  public:
   /// The pool of the least number that no living thread has; made if need be.
@@ -112,7 +111,7 @@ class registry {
 
   void set_hold(bool hold) noexcept;
 
-  /// In the child of a fork(): the threads of all pools but `mine` are not here.
+  /// Called in the child of a fork(), which has no thread of the pools other than `mine`.
   void forget_others(pool* mine) noexcept;
 
   std::mutex mutex;
@@ -141,8 +140,7 @@ class registry {
 
 thread_rules current_thread_rules() noexcept;
 
-/// One for the process.
-/// Never destroyed: objects with static lifetime may return memory after any destructor of ours.
+/// One for the process. It is never destroyed, because objects with static lifetime may return memory after any destructor of ours.
 extern constinit registry pools;
 
 }  // namespace corescale::detail

@@ -32,8 +32,8 @@ std::size_t bytes_in_use(registry& all, const pool& p) {
   return p.inuse() - gone - bytes_on_their_way(all, p);
 }
 
-/// Whether this thread may touch `touched`: told by its number, by the named types with checks. False after
-/// the handler of misuse was told.
+/// Whether this thread may touch the memory of thread `touched`. Only types with checks ask. If not, calls the handler of misuse and then
+/// returns false.
 bool has_right_to(std::size_t touched, bool checked) {
   if (!checked || !rules.in_parallel || !rules.in_parallel()) return true;
   const std::size_t caller = pool::attached().number;

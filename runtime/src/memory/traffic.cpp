@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a block that another thread returns goes home.
+// How a block that another thread returns comes back to its owner.
 #include <sched.h>
 
 #include <array>
@@ -107,7 +107,7 @@ void batch::flush() noexcept {
   owner_.load(std::memory_order_relaxed)->receive(newest, oldest, bytes);
 }
 
-/// Without memory for an outbox each block goes home alone.
+/// If there is no memory for an outbox, each block goes home alone.
 void pool::send(block* b, pool* owner) noexcept {
   outbox* out = outgoing.load(std::memory_order_relaxed);
   if (!out) {

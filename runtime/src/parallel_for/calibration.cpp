@@ -110,7 +110,7 @@ std::string cpu_model() {
   return maker.empty() ? "unknown" : "implementer " + maker + " part " + fields["CPU part"];
 }
 
-/// What loops use, and why it is not what was asked for.
+/// The constants that loops use, and why they are not those that were asked for.
 struct choice {
   calibration constants{};
   std::string note{};

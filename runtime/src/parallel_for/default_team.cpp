@@ -60,8 +60,7 @@ class turn {
   bool mine_;
 };
 
-// What failed once may work later: it is tried again at the 2nd, 4th, 8th, ... call, and at least every 1024
-// calls.
+// A team that could not be made may be made later. So it is tried again at the 2nd, 4th, 8th, ... call, and at least every 1024 calls.
 bool try_now() noexcept {
   if (failures.load(std::memory_order_relaxed) == 0) return true;
   const std::uint32_t call = failures.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -142,7 +141,7 @@ void end_master(void*) noexcept {
   if (only.is_mine()) replace(nullptr);
 }
 
-/// How many threads a loop in a loop may use: the one that runs it, and its part of those that take no part in the outer loop.
+/// The number of threads that a loop within a loop may use: the one that runs it, and its part of those that the outer loop leaves idle.
 std::size_t threads_below(const team_place& here) noexcept {
   const std::size_t all = size.load(std::memory_order_relaxed);
   return 1 + (all - std::min(all, here.num_threads)) / here.num_threads;

@@ -10,7 +10,7 @@
 namespace corescale::inline v0::detail {
 namespace {
 
-/// Records that are found by a few tries from where the hash says.
+/// A table of records. A record is found in a few tries, beginning at the place that the hash gives.
 template <unsigned bits, std::size_t tries>
 struct table_of_records {
   std::array<loop_record, 1U << bits> at;
@@ -31,8 +31,8 @@ struct table_of_records {
   }
 };
 
-// Large programs have some hundred parallel loops, most have a few: these lie in one page, as a first call that touches a new one pays
-// 1 to 10 us for it.
+// Large programs have some hundred parallel loops, most programs a few. The few are in one page, because a first call that touches a new
+// page pays 1 to 10 us for it.
 constinit struct alignas(4096) {
   table_of_records<6, 4> few;
   table_of_records<10, 16> many;

@@ -10,7 +10,7 @@
 #include "corescale/parallel_for/detail/loop.hpp"
 #include "corescale/team/team.hpp"
 
-// What loops learn: from the blocks of one call, and of one place over all its calls.
+// What loops learn from the blocks of one call, and what is known about one place over all its calls.
 namespace corescale::inline v0::detail {
 
 /// What the blocks of a loop took, in ticks. An outlier counts as `most_times` the mean so far: a thread that was
@@ -58,7 +58,8 @@ enum class doubt : std::uint8_t { none, look_again, second_look };
 
 /// What is known of one place that loops, over all its calls. Any number of threads may read and write at once: each
 /// value stands for itself, and a lost update is one sample less.
-/// Half a stretch of cache lines each: two loops of a program are seldom called by two threads at once, and a page holds twice as many.
+/// Each is half of corescale::cache_line, so that a page holds twice as many: two loops of a program are seldom called by two threads at
+/// once.
 struct alignas(cache_line / 2) loop_record {
   std::atomic<std::uint64_t> site{0};
   std::atomic<std::uint64_t> sampled_at{0};   ///< ticks at the last sample
@@ -78,7 +79,7 @@ struct alignas(cache_line / 2) loop_record {
   std::atomic<std::uint8_t> losses{0};       ///< samples in a row whose fork did not pay
   std::atomic<doubt> in_doubt{doubt::none};  ///< about the last sample
 
-  /// Counts this call, and says whether it shall be timed; what was decided is then decided anew.
+  /// Counts this call, and says whether it shall be timed. If so, what was decided is decided anew.
   bool begin_call() noexcept {
     const std::uint32_t call = calls.load(std::memory_order_relaxed);
     calls.store(call + 1, std::memory_order_relaxed);
@@ -91,7 +92,7 @@ struct alignas(cache_line / 2) loop_record {
     return timed;
   }
 
-  /// Takes in the mean time and the spread of a timed call's blocks; false if the next call shall say whether that was an outlier.
+  /// Learns from the mean time and the spread of a timed call's blocks. False if the next call must show whether that was an outlier.
   bool learn(double mean_ns, double new_spread) noexcept;
 
   /// Whether this timed call shall run on its caller although it would be forked. The times of a fork's blocks do not show what the fork
@@ -102,27 +103,27 @@ struct alignas(cache_line / 2) loop_record {
            (alone_ns.load(std::memory_order_relaxed) <= 0 || call % alone_every == 0);
   }
 
-  /// Takes in the mean time of an iteration in a call that would have been forked.
+  /// Learns from the mean time of an iteration in a call that would have been forked.
   void learn_alone(double mean_ns) noexcept;
 
-  /// What n iterations would have taken alone; in blocks of a fork one took `mean_ns`.
+  /// The time that n iterations would have taken alone, if in blocks of a fork an iteration took `mean_ns`.
   double serial_ns(double mean_ns, std::uint64_t n) const noexcept {
     const double in_blocks = mean_ns * static_cast<double>(n);
     const float alone = alone_ns.load(std::memory_order_relaxed);
     return alone > 0 && in_blocks < short_ns ? alone * static_cast<double>(n) : in_blocks;
   }
 
-  /// Takes in how long a forked call took, and what it would have taken alone.
+  /// Learns from the time of a forked call, and the time that it would have taken alone.
   void learn_gain(double elapsed_ns, double serial_ns) noexcept;
 
   /// The time until the next timed call does not count as time between calls.
   void forget_interval() noexcept { sampled_at.store(0, std::memory_order_relaxed); }
 
-  /// Takes in when a timed call began.
+  /// Learns when a timed call began.
   void learn_interval(std::uint64_t now) noexcept;
 
-  /// For a loop that takes `predicted_ns` alone. Forks that did not pay for a short loop say nothing about a
-  /// much longer one at that place.
+  /// Whether a loop that takes `predicted_ns` alone may be forked. If forks did not pay for a short loop, this says nothing about a much
+  /// longer one at that place.
   bool may_fork(double predicted_ns = 0) const noexcept {
     const std::uint32_t until = serial_until.load(std::memory_order_relaxed);
     return until == 0 || static_cast<std::int32_t>(calls.load(std::memory_order_relaxed) - until) >= 0 ||
@@ -140,11 +141,11 @@ struct alignas(cache_line / 2) loop_record {
   // One of the first samples searches, one runs alone, and two forks are compared with it.
   static constexpr std::uint32_t first_samples = 5;
   static constexpr std::uint32_t sample_every = 16;
-  // Costs half of a call; it tells nothing of longer loops, whose data does not lie in a cache.
+  // It costs half of a call. For longer loops it shows nothing, because their data is not in a cache.
   static constexpr std::uint32_t alone_every = 256;
   static constexpr double short_ns = 1e5;
   static constexpr double much_longer = 4;
-  // A thread that another program displaces now and then comes late to one join in some, and saves time in the mean.
+  // If another program displaces a thread now and then, the thread is late at some joins, but saves time on average.
   static constexpr std::uint8_t most_forks = 16;
   // A join later than this is chance, however late it is.
   static constexpr double least_gain = -3;
@@ -153,10 +154,10 @@ struct alignas(cache_line / 2) loop_record {
 };
 static_assert(sizeof(loop_record) == cache_line / 2);
 
-/// A place that loops, as a number: what is learned there is kept under it.
+/// The number of a place that loops. What is learned there is kept under this number.
 std::uint64_t call_site(const source_place& here, const void* body_type) noexcept;
 
-/// The record of that site; null when the table is full: such a loop works, and learns nothing.
+/// The record of that site; null if the table is full. Then a loop works, but learns nothing.
 loop_record* find_record(std::uint64_t site) noexcept;
 
 }  // namespace corescale::detail

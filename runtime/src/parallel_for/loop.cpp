@@ -70,8 +70,8 @@ const core_groups& usable_core_groups() {
   });
 }
 
-/// One loop in the hands of a team, without a clock. Lives on the caller's stack, and is itself the worker: what a thread
-/// reads before its first block is one cache line.
+/// One loop that a team runs, without a clock. It is on the caller's stack, and is itself the worker, so that a thread reads one cache line
+/// before its first block.
 class alignas(cache_line) plain_loop {
  public:
   plain_loop(std::uint64_t n, const loop_plan& plan, const loop_body& body) noexcept
@@ -112,7 +112,7 @@ class timed_loop {
     std::uint64_t largest = 0;
   };
 
-  // Threads beyond these are not timed: their blocks take about as long as the others'.
+  // Further threads are not timed, because their blocks take about as long as the others'.
   static constexpr std::uint32_t most_listened = 64;
 
   void work(std::uint32_t id);
@@ -250,7 +250,7 @@ void timed_loop::report(loop_statistics& statistics) const noexcept {
   statistics.elapsed_ns = elapsed_ns();
 }
 
-// From here on the clock costs nothing to speak of, and a loop may change while it runs.
+// From here on the clock costs next to nothing, and a loop may change while it runs.
 constexpr double always_timed_ns = 1e6;
 
 std::uint64_t named_site(const char* name) noexcept { return std::hash<std::string_view>()(name) | 1; }
@@ -341,11 +341,11 @@ void run_alone(const loop_call& call, bool timed) {
   if (call.options.statistics) report_alone(call, elapsed);
 }
 
-/// How a loop that was predicted not to pay for a fork is watched: in slices, each behind a look at the clock.
+/// Watches a loop for which a fork was predicted not to pay. It runs in slices, with a reading of the clock before each.
 struct watched_slices {
-  // A look takes 20 to 30 ns, as the loop starts again behind it: 3% of this.
+  // A reading takes 20 to 30 ns, because the loop starts again after it: 3% of this.
   static constexpr double least_ns = 1000;
-  // Beyond this factor, the prediction is that of another loop: from call to call, a loop changes by less.
+  // Beyond this factor, the prediction is for another loop, because from call to call a loop changes by less.
   static constexpr double off_by = 4;
   static constexpr std::uint64_t most = 64;
 
@@ -441,7 +441,8 @@ void run_until_taken(const loop_call& call, bool timed) {
                        call.record->spread.load(std::memory_order_relaxed));
 }
 
-/// With the block whose turn it is, and its time for the file of loops; false if this call is not recorded, and nothing was run.
+/// Runs the loop with the block whose turn it is, and records its time for the file of loops. False if this call is not recorded; then
+/// nothing was run.
 [[gnu::noinline]] bool run_recorded(const loop_call& call, const source_place& here, const void* body_type) {
   const loop_to_record loop{here, body_type, call.options.name, call.n, most_threads(call)};
   const std::uint64_t block = loop.threads > 1 ? block_to_record(loop) : 0;

@@ -54,9 +54,9 @@ loop_plan taskflow_guided(const loop_description& loop) {
 
 // --- published_cost_model ---
 
-// The block by the formula and the weights of Shuai (2021), "Cost model", from one counter. Its inputs: 100 times the
-// core groups, threads, log2 of bytes read and written, log1024 of operations; each of them counts as 1 if it is less or
-// unknown. The laboratory has the same formula (conclude/block_size/published.py), and a test compares the two.
+// The block by the formula and the weights of Shuai (2021), "Cost model", from one counter. Its inputs are 100 times the core groups,
+// threads, log2 of bytes read and written, and log1024 of operations. An input that is less than 1, or unknown, counts as 1. The laboratory
+// has the same formula (conclude/block_size/published.py), and a test compares the two.
 
 double scaled(double cost, double bits) { return std::max(1.0, std::log2(std::max(1.0, cost)) / bits); }
 
@@ -67,7 +67,7 @@ double formula(const loop_description& loop) {
   return above / below;
 }
 
-// For small bodies the formula turns negative, past a pole at which blocks grow without bound. So the bound
+// For small bodies the formula has a pole, at which blocks grow without bound, and past it is negative. So the bound
 // is a share of n; a larger block would be of no use, either. The study prints its blocks truncated.
 loop_plan published_cost_model(const loop_description& loop) {
   const double block = formula(loop);
@@ -127,14 +127,14 @@ double predict(const loop_description& loop, std::uint32_t threads, const layout
   return fork_join_ns(loop, threads) + work + claims_and_tail + counters.added_ns;
 }
 
-// Alone at its counter a thread claims for the price of an addition, but in the end looks at everybody's, twice.
+// A thread that has a counter for itself pays only an addition for a claim. But in the end it looks at all threads' counters, twice.
 layout counter_per_thread(const loop_description& loop, std::uint32_t threads) {
   const double looks = 2.0 * threads / loop.l3_domains;
   return {.claim_ns = loop.machine.claim_own, .added_ns = looks * loop.machine.line_near / 2};
 }
 
-// The threads of a group wait for each other's claims: half of them are ahead.
-// In the end blocks shrink with what is left, and the last claims of all of them stand in one queue.
+// The threads of a group wait for each other's claims. On average, half of them are ahead.
+// In the end blocks shrink with what is left, and the last claims of all threads are in one queue.
 layout counter_per_group(const loop_description& loop, std::uint32_t threads) {
   const double each = std::max(1.0, static_cast<double>(threads) / loop.l3_domains);
   return {.by_group = true,
@@ -216,7 +216,7 @@ loop_plan automatic(const loop_description& told) {
 // The block by weights that were fitted to loops of this machine, from one counter: claims against the wait for the last block, which
 // grows with a power of an iteration's time. The laboratory fits them (conclude/block_size/line_travel.py), and a test compares the two.
 
-// An iteration of this time counts as what it takes.
+// An iteration of this time counts with its own time.
 constexpr double usual_iteration_ns = 1000;
 
 loop_plan trained(const loop_description& loop) {

@@ -5,7 +5,7 @@
 
 #include "corescale/parallel_for/block_policy.hpp"
 
-// What the policies and a loop that finds its block as it goes compute with.
+// Formulas for the policies, and for a loop that finds its block while it runs.
 namespace corescale::inline v0::policies {
 
 /// How uneven blocks of one size are, as a share of their time. Even if all iterations are equal, cores are

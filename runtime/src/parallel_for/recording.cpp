@@ -23,9 +23,9 @@
 namespace corescale::inline v0::detail {
 namespace {
 
-// More sizes of loops than these are run as usual, so that recording a loop of ever new sizes costs little.
+// Loops of further sizes are run as usual, so that recording costs little for a loop whose size always changes.
 constexpr std::size_t most_rows = 1024;
-// From a thread's share downwards, each a quarter of the one before: down to a thousandth of it.
+// From a thread's share down to a thousandth of it, each a quarter of the one before.
 constexpr std::size_t most_blocks = 6;
 
 struct cell {
@@ -104,7 +104,7 @@ class recorder {
     }
   }
 
-  /// Adds to the file in one piece, as other processes may add theirs.
+  /// Appends to the file in one write, because other processes may append theirs.
   void write() {
     const std::lock_guard mine(in_use_);
     std::ostringstream text;

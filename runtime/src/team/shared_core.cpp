@@ -19,7 +19,7 @@ struct alignas(cache_line) mark_of_core {
 };
 constinit std::array<mark_of_core, 256> marks;
 
-/// What is known of a thread of a team.
+/// What is known about a thread of a team.
 struct mover {
   bool may_move = false;
   cpu_set_t allowed_at_start{};

@@ -6,13 +6,13 @@
 
 namespace corescale::inline v0::detail {
 
-/// A value of static storage that its first callers make, several at the same time if it happens so. One of
-/// the values stays, for ever. Nobody waits for another one, as at a static variable of a function: there a
-/// child of fork() would wait for a thread that it does not have.
+/// A value of static storage that its first callers make. Several may make one at the same time; one of these values stays for ever. No
+/// caller waits for another, unlike at a static variable of a function: there a child of fork() would wait for a thread that it does not
+/// have.
 template <class Value>
 class made_once {
  public:
-  /// Throws what make() throws, and nothing has happened.
+  /// Throws what make() throws; then nothing has changed.
   template <class Make>
   const Value& get(Make make) {
     if (const Value* const known = get_if()) return *known;

@@ -9,7 +9,7 @@
 
 namespace corescale::inline v0::detail {
 
-/// A function that is called at the end of each thread that asked for it. Of static storage: it stays for ever.
+/// A function that is called at the end of each thread that asked for it. Objects of this type have static storage, and stay for ever.
 /// It uses a key and not a thread_local object: a key's function runs after the destructors of all such
 /// objects, and again if one asks even later. The first caller makes the key. That takes no lock, which a
 /// child of fork() might find held, and no memory, which a program's operator new may take from here.
@@ -26,7 +26,7 @@ class thread_end {
     if (pthread_setspecific(key(), what)) throw std::bad_alloc();
   }
 
-  /// What the calling thread's end will give; null for nothing.
+  /// What the function will get at the calling thread's end; null if it is not called.
   /// Throws std::bad_alloc if the process has no key left.
   void* awaited() { return pthread_getspecific(key()); }
 

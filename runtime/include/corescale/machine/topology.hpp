@@ -57,7 +57,7 @@ struct topology {
   std::vector<cpu_place> usable() const;
 };
 
-/// here(), read at the first call and then kept: what narrows the affinity later is not seen.
+/// here(), read at the first call and then kept. Changes of the affinity after that are not seen.
 const topology& this_machine();
 
 }  // namespace corescale

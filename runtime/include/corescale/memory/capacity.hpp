@@ -29,7 +29,7 @@ inline constexpr std::size_t num_capacities = detail::count_capacities();
 
 namespace detail {
 
-/// c(0) .. c(I-1), and behind them a size that nothing has, so that a lookup needs no test for the end.
+/// c(0) .. c(I-1), and after them a size that nothing has, so that a lookup needs no test for the end.
 inline constexpr auto capacities = [] {
   std::array<std::size_t, num_capacities + 1> table{};
   table[0] = 128;

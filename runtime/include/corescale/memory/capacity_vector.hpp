@@ -14,13 +14,13 @@
 
 namespace corescale::inline v0 {
 
-/// A vector that uses all the memory it was given. std::vector asks for n elements, gets a capacity of up to half as many more
-/// and never knows; this one, when full, asks for one element more and takes what comes.
-/// As capacities grow by half, push_back is amortised O(1), and at most a third of the memory is unused.
+/// A vector that uses all the memory that it gets. std::vector asks for n elements, and does not learn that it gets room for up to half as
+/// many more. This one, when full, asks for one element more and uses all the room that it gets. Because capacities grow by half, push_back
+/// is amortised O(1), and at most a third of the memory is unused.
 ///
-/// As std::vector otherwise, for what it has: references hold until the capacity changes; a function that throws leaves the
-/// elements as they were, if T moves without throwing or can be copied; a moved-from vector is empty.
-/// No allocator argument, and bool is a type like any other.
+/// Otherwise its functions do what those of std::vector do. References hold until the capacity changes. If a function throws, the elements
+/// are as before, provided that T moves without throwing or can be copied. A moved-from vector is empty. It has no allocator argument, and
+/// bool is a type like any other.
 template <class T, class Alloc = thread_alloc>
 class capacity_vector {
  public:
@@ -117,7 +117,7 @@ class capacity_vector {
   }
 
  private:
-  /// Memory for count elements, and none of them alive.
+  /// Memory for count elements, none of which is constructed.
   struct room {
     room() noexcept = default;
     explicit room(size_type least) {

@@ -14,7 +14,7 @@ enum class misuse {
   wrong_thread,   ///< in parallel mode, a thread touched what belongs to another one (see thread_rules)
 };
 
-/// The name of one, in words.
+/// The name of a misuse, in words.
 const char* name(misuse kind) noexcept;
 
 struct misuse_report {
@@ -34,20 +34,18 @@ class memory_misuse : public std::logic_error {
   const misuse_report report;
 };
 
-/// Called on the thread that misused memory, before anything was changed.
-/// It may throw, log, or end the program; when it returns, the offending call does nothing.
+/// Called on the thread that misused memory, before anything is changed.
+/// It may throw, log, or end the program. If it returns, the offending call does nothing.
 using misuse_handler = void (*)(const misuse_report&);
 
-/// Replaces the handler of the process and returns the one before; null restores the default, which throws memory_misuse.
-/// That reaches the caller of a function that takes a thread number.
-/// Returning memory never throws: there it ends the program through std::terminate, which prints what().
-/// This library itself never prints and never exits.
-/// Thread-safe.
+/// Replaces the handler of the process and returns the previous one; null restores the default, which throws memory_misuse. The exception
+/// reaches the caller of a function that takes a thread number. Returning memory never throws. There the exception ends the program through
+/// std::terminate, which prints what(). This library itself never prints and never exits. Thread-safe.
 misuse_handler set_misuse_handler(misuse_handler handler) noexcept;
 
 namespace detail {
 
-/// Tells the handler of the process; returns when it does.
+/// Calls the handler of the process; returns when the handler does.
 void report_misuse(const misuse_report& report);
 
 }  // namespace detail

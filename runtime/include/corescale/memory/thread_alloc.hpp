@@ -19,9 +19,9 @@ namespace corescale::inline v0 {
 struct thread_rules {
   /// True while other threads may run; null if nobody can tell. corescale::in_parallel fits.
   bool (*in_parallel)() noexcept = nullptr;
-  /// Whether a thread may return, in parallel mode, what another one got.
-  /// True, as batches make it cheap; the study's rule is false, and fits programs that mean each thread to keep its memory to
-  /// itself.
+  /// Whether, in parallel mode, a thread may return memory that another thread got.
+  /// The default is true, because batches make it cheap. The study's rule is false, which fits programs whose threads are meant to keep
+  /// their memory to themselves.
   bool returns_cross_threads = true;
 };
 
@@ -35,23 +35,21 @@ void set_thread_rules(thread_rules rules) noexcept;
 /// else from what other threads have returned of this thread's memory; else by malloc().
 /// Before malloc(), a thread that holds 64 MB or more gives back what it keeps, if that is more than a third of what it uses.
 /// Blocks of 32 MiB or more are not kept.
-/// Beside the study's capacities there are 24, 56 and 88 bytes, whose blocks are cut from slabs of 4 to 64 KiB.
+/// Besides the study's capacities there are 24, 56 and 88 bytes. Their blocks are cut from slabs of 4 to 64 KiB.
 ///
 /// Checked: whether each return is checked for misuse, in O(1).
 /// The type says it, so that it is the same in all translation units.
-/// Code with checks and without may share memory; only the code with them finds misuse.
+/// Code with checks and code without them may share memory; only code with checks finds misuse.
 ///
-/// Threads: each OS thread has a number, the least that no living thread has when it first asks for memory, or what it
-/// chose by bind_thread(). Numbers have no limit.
-/// Any thread may return any memory.
-/// Another thread's goes home in batches of up to 32 blocks or 64 KiB, each one atomic operation, the rest when the
-/// returning thread ends; the room for them is 18 KB a thread that returns such memory.
-/// A thread that ends gives its available memory back to the system.
-/// Its blocks in use stay valid and are accounted to its number, which a later thread may get.
+/// Threads: each OS thread has a number. It is the least that no living thread has when the thread first asks for memory, or the number
+/// that it chose by bind_thread(). Numbers have no limit. Any thread may return any memory.
+/// Another thread's memory goes home in batches of up to 32 blocks or 64 KiB, by one atomic operation each. The rest goes home when the
+/// returning thread ends. A thread that returns such memory has 18 KB for the batches. A thread that ends gives its available memory back
+/// to the system. Its blocks in use stay valid and are accounted to its number, which a later thread may get.
 ///
-/// Concurrency: get_memory, return_memory, create_array, delete_array, thread and bind_thread may be called by any thread at
-/// any time; functions that take a thread number by that thread itself at any time, by others in sequential mode;
-/// hold_memory and free_all in sequential mode.
+/// Concurrency: get_memory, return_memory, create_array, delete_array, thread and bind_thread may be called by any thread at any time.
+/// Functions that take a thread number may be called by that thread at any time, and by others in sequential mode. hold_memory and free_all
+/// may be called in sequential mode.
 ///
 /// Complexity: get and return are O(1).
 /// Functions with a thread number are linear in the number of threads and, if they free, in blocks.
@@ -61,8 +59,8 @@ void set_thread_rules(thread_rules rules) noexcept;
 template <bool Checked = false>
 class basic_thread_alloc {
  public:
-  /// At least min_bytes bytes; capacity is set to how many there are, all usable. At 32-byte alignment where
-  /// capacity is 128 or more, else at 16. Throws std::bad_alloc.
+  /// At least min_bytes bytes. Sets capacity to their number; all are usable. The alignment is 32 bytes if capacity is 128 or more, else
+  /// 16. Throws std::bad_alloc.
   [[nodiscard]] static void* get_memory(std::size_t min_bytes, std::size_t& capacity) {
     const std::size_t size_class = detail::size_class(min_bytes);
     detail::block* const taken = take(size_class);
@@ -70,13 +68,12 @@ class basic_thread_alloc {
     return taken->memory();
   }
 
-  /// As above, at any power of two alignment. Beyond 32 bytes it takes up to `alignment` bytes more.
+  /// The same, with an alignment that is any power of two. Above 32 bytes it takes up to `alignment` bytes more.
   [[nodiscard]] static void* get_memory(std::size_t min_bytes, std::size_t& capacity, std::size_t alignment);
 
-  /// Takes back what get_memory() gave, once. Anything else is undefined unless it is found. A second return
-  /// of a block that is still kept is always found, all else by types with checks. Then the handler of misuse
-  /// is called. If it throws, as the default one does, the program ends through std::terminate, which prints
-  /// what the exception says.
+  /// Takes back what get_memory() gave, once. Anything else is misuse: undefined, unless it is found. A second return of a block that is
+  /// still kept is always found; types with checks find the rest. Then the handler of misuse is called. If it throws, as the default one
+  /// does, the program ends through std::terminate, which prints what the exception says.
   static void return_memory(void* memory) noexcept {
     if constexpr (Checked) {
       pool::give_checked(memory);
@@ -86,7 +83,7 @@ class basic_thread_alloc {
   }
 
   /// An array of at least min_size elements, default-initialised; size is set to how many there are.
-  /// Throws std::bad_array_new_length when min_size elements have more bytes than a std::size_t can say.
+  /// Throws std::bad_array_new_length if the bytes of min_size elements exceed a std::size_t.
   template <class T>
   [[nodiscard]] static T* create_array(std::size_t min_size, std::size_t& size);
 
@@ -101,10 +98,10 @@ class basic_thread_alloc {
   /// Whether returned memory is kept for the same thread (true from the start) or goes back to the system at once.
   static void hold_memory(bool hold) noexcept { threads::hold_memory(hold); }
 
-  /// Bytes, in capacities, that the thread has got and nobody has returned; 0 for a number that no thread had.
+  /// Bytes that the thread has got and nobody has returned, as a sum of capacities; 0 for a number that no thread had.
   static std::size_t inuse(std::size_t thread) { return threads::inuse(thread, Checked); }
 
-  /// Bytes, in capacities, kept for the thread's next requests, those on their way home included.
+  /// Bytes that are kept for the thread's next requests, as a sum of capacities. Those on their way home are included.
   static std::size_t available(std::size_t thread) { return threads::available(thread, Checked); }
 
   /// Returns the thread's available memory to the system.
@@ -113,15 +110,14 @@ class basic_thread_alloc {
   /// If a slab has a block in use, its other blocks stay; they serve later requests and count neither as in use nor as available.
   static void free_available(std::size_t thread) { threads::free_available(thread, Checked); }
 
-  /// free_available() for every thread. True when no thread has memory in use.
+  /// free_available() for every thread. True if no thread has memory in use.
   static bool free_all() { return threads::free_all(Checked); }
 
   /// The calling thread's number.
   static std::size_t thread() { return pool::attached().number; }
 
-  /// Makes the calling thread the owner of that number's memory; what it got before stays with its old number.
-  /// False, and nothing changed, while another living thread has the number.
-  /// For the owner of a team whose ids are wanted here.
+  /// Makes the calling thread the owner of that number's memory; what it got before stays with its old number. Returns false and changes
+  /// nothing while another living thread has the number. For the owner of a team who wants the team's ids as numbers here.
   static bool bind_thread(std::size_t number) { return threads::bind(number); }
 
   /// All memory in use that checked code got under that number, in no particular order: for finding leaks.

@@ -45,8 +45,8 @@ class thread_allocator {
 
   [[nodiscard]] T* allocate(std::size_t n) { return allocate_at_least(n).ptr; }
 
-  /// As in C++23: room for n elements, or for more if that costs nothing. Throws std::bad_array_new_length
-  /// when n elements have more bytes than a std::size_t can say, std::bad_alloc when there is no memory.
+  /// As in C++23: room for n elements, or for more if that costs nothing. Throws std::bad_array_new_length if the bytes of n elements
+  /// exceed a std::size_t, std::bad_alloc if there is no memory.
   [[nodiscard]] allocation<T> allocate_at_least(std::size_t n) {
     if (n > std::numeric_limits<std::size_t>::max() / sizeof(T)) throw std::bad_array_new_length();
     std::size_t capacity = 0;

@@ -28,7 +28,7 @@ struct loop_description {
 inline constexpr std::uint32_t most_counters = 256;
 
 /// How a loop is divided.
-/// Any values are safe: what does not fit the loop is cut.
+/// Any values are safe: values that do not fit the loop are cut.
 /// A claim takes `remaining / divisor` iterations of its counter, at least `smallest` and at most `largest`. If the divisor is 0, it always
 /// takes `largest`.
 struct loop_plan {

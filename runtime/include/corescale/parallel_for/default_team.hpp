@@ -7,19 +7,18 @@
 
 namespace corescale::inline v0 {
 
-/// The team that loops use if none is named: a `spin` team with a thread for each core that the process may use, whichever of
-/// its threads may. Made at the first use, made anew if the process gets more cores, ended by restart() alone.
-/// Any thread may use it, one at a time: nobody waits. Loops of other threads meanwhile run on their callers, and what is left of them is
-/// divided once the team is free.
-/// Its threads do not keep a process alive whose main() has ended by pthread_exit().
-/// If threads or memory run out, num_threads() is 1, and later calls try again.
+/// The team that loops use if none is named: a `spin` team with a thread for each core that any thread of the process may use. It is made
+/// at the first use, and made anew if the process gets more cores. Only restart() ends it. Any thread may use it, one at a time; nobody
+/// waits. Meanwhile, loops of other threads run on their callers. Once the team is free, what is left of these loops is divided. If main()
+/// has ended by pthread_exit(), its threads do not keep the process alive. If threads or memory run out, num_threads() is 1, and later
+/// calls try again.
 class process_wide_team {
  public:
-  /// Inside a worker of its own, on the threads that the outer loop leaves idle, shared out among those that take part in it; refused if
-  /// there are none, and inside any other worker, so that nested loops do not compete for the cores.
+  /// Inside a worker of its own, it runs on the threads that the outer loop leaves idle, which are divided among those that take part in
+  /// the outer loop. It is refused if there are none, and inside any other worker, so that nested loops do not compete for the cores.
   [[nodiscard]] outcome work(std::size_t k, worker_ref worker);
 
-  /// As work(), for workers that never wait for each other: the caller runs the share of a thread that comes late.
+  /// The same as work(), for workers that never wait for each other: the caller runs the share of a thread that comes late.
   [[nodiscard]] outcome work_anywhere(std::size_t k, worker_ref worker);
 
   /// The number of threads that the calling thread's next loop may use.

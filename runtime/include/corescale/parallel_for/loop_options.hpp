@@ -21,9 +21,9 @@ struct loop_options {
   /// Iterations that a thread claims at once, in the policy `fixed`; naming a block chooses that policy.
   /// 0: the policy decides.
   std::uint64_t block = 0;
-  /// All 0: nothing is known beforehand.
+  /// If all are 0, nothing is known beforehand.
   loop_cost cost{};
-  /// Threads that take part at most. 0: all of the team.
+  /// The most threads that take part. 0: all of the team.
   std::uint32_t max_threads = 0;
   /// Set it for the first call after a pause that is not a habit of the program, as in a benchmark that calls
   /// loops in turn. The time since the last call then does not tell how often this loop is called.
@@ -46,8 +46,8 @@ struct loop_share {
   double busy_ns = 0;        ///< from its first block to the end of its last, claims between them included
 };
 
-/// What a call did, on request. The shares are the caller's, so that a call allocates nothing: one is filled in per
-/// thread, in the order of thread ids, as far as they reach; those of threads that took no part become empty.
+/// What a call did, on request. The shares are the caller's, so that a call allocates nothing. One is filled in for each thread, in the
+/// order of thread ids, as far as there are shares; those of threads that took no part become empty.
 struct loop_statistics {
   std::span<loop_share> shares{};
   const char* policy = "";  ///< its name

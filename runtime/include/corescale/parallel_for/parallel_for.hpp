@@ -14,16 +14,13 @@
 
 // Loops over the threads of a team; if none is named, over those of default_team().
 //
-// Every iteration runs exactly once, in no order that is promised, and before the call returns; what it wrote is then
-// visible to the caller. The caller takes part. Nothing is allocated, but for what a process reads of the machine once.
-// An iteration must not wait for another one. Each may run on any thread, also those of one share in the policy `static`,
-// and has that thread's rounding mode, priority and thread_local objects, unless the team has team_options::pin or
-// on_thread_start: then each share has its thread.
-// A body that throws ends the loop early: no further block is begun, and after all threads have ended the first
-// exception leaves the call. Iterations that were not begun are not run.
-// If the team cannot be used now, the whole loop runs on the calling thread. That is so in a loop within a loop of
-// the same team (but see default_team()), on another thread than the team's master, in a fork() of its owner, and
-// with an empty any_team.
+// Every iteration runs exactly once, in an unspecified order, before the call returns. What it wrote is then visible to the caller. The
+// caller takes part. Nothing is allocated, except for what a process reads once about the machine. An iteration must not wait for another
+// one. Each may run on any thread, even those of one share in the policy `static`. It has that thread's rounding mode, priority and
+// thread_local objects. But if the team has team_options::pin or on_thread_start, each share has its thread. A body that throws ends the
+// loop early: no further block is begun, and after all threads have ended the first exception leaves the call. Iterations that were not
+// begun are not run. If the team cannot be used now, the whole loop runs on the calling thread. That is so in a loop within a loop of the
+// same team (but see default_team()), on another thread than the team's master, in a fork() of its owner, and with an empty any_team.
 // first > last throws std::invalid_argument. Up to 2^64 - 1 iterations; from 2^30 on, blocks are multiples of a power
 // of two, so that there are fewer than 2^30 of them.
 
@@ -50,7 +47,7 @@ void parallel_for(Team& team, First first, Last last, Body&& body, const loop_op
                   detail::source_place here = detail::source_place::current()) {
   using index = detail::index<First, Last>;
   const auto block = [first, &body](std::uint64_t begin, std::uint64_t end) {
-    // Once a block: a body of a few cycles notices the load.
+    // Loaded once a block, because a body of a few cycles is slowed down by the load.
     const auto shift = static_cast<std::uint64_t>(first);
     for (std::uint64_t i = begin + shift; i != end + shift; ++i) std::invoke(body, static_cast<index>(i));
   };

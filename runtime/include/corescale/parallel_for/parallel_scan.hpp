@@ -14,8 +14,8 @@ namespace corescale::inline v0 {
 
 /// put(i, value) for each i in first .. last - 1, value being identity combined with body(first) .. body(i): an inclusive scan.
 /// Returns the value of last - 1, or identity if there is none. combine must be associative; combine(identity, x) must be x.
-/// One part more than threads: the first is put at once, the last is never summed beforehand, the others are read twice, so that
-/// T threads take 2 / (T + 1) of the serial time. body(i) is called once or twice. Allocates room for a Value a thread.
+/// There is one part more than threads. The first part is put at once, the last is never summed beforehand, and the others are read twice.
+/// So T threads take 2 / (T + 1) of the serial time. body(i) is called once or twice. Allocates room for a Value a thread.
 template <detail::loop_team Team, std::integral First, std::integral Last, class Value, class Body,
           class Combine, class Put>
 requires std::invocable<Body&, detail::index<First, Last>> Value

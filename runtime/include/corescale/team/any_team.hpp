@@ -13,7 +13,7 @@
 namespace corescale::inline v0 {
 
 /// Any team, chosen at run time; it keeps the contract of team.hpp at the price of one virtual call.
-/// Movable; may be empty, and every call is outcome::empty then.
+/// It is movable, and may be empty. Then every call returns outcome::empty.
 class any_team {
  public:
   any_team() = default;
@@ -27,7 +27,7 @@ class any_team {
   [[nodiscard]] outcome work(std::size_t k, worker_ref worker) {
     return team_ ? team_->work(k, worker) : outcome::empty;
   }
-  /// As work(k, worker), for workers that never wait for each other (spin.hpp): of a team without it, work(k, worker).
+  /// The same as work(k, worker), for workers that never wait for each other (spin.hpp). Teams without this function call work(k, worker).
   [[nodiscard]] outcome work_anywhere(std::size_t k, worker_ref worker) {
     return team_ ? team_->work_anywhere(k, worker) : outcome::empty;
   }
@@ -86,7 +86,7 @@ std::span<const threading_system> threading_systems() noexcept;
 /// The row of that name, or null.
 const threading_system* find_threading_system(std::string_view name) noexcept;
 
-/// An empty team when the name is unknown, the system absent from this build, or its create() failed.
+/// An empty team if the name is unknown, if the system is absent from this build, or if its create() failed.
 any_team make_team(std::size_t num_threads = usable_cores(),
                    std::string_view system = default_threading_system, const team_options& options = {});
 

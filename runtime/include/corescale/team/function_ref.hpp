@@ -11,7 +11,7 @@ namespace corescale::inline v0 {
 template <class Signature>
 class function_ref;
 
-/// A callable, referred to and not owned: two pointers, no allocation. It must outlive every call.
+/// A reference to a callable: two pointers, no allocation. The callable must outlive every call.
 template <class Result, class... Arguments>
 class function_ref<Result(Arguments...)> {
  public:

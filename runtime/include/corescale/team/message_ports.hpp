@@ -18,9 +18,9 @@
 // messages to typed ports; an arbiter activates receivers, which pair each message with a handler; a dispatcher runs the pairs.
 namespace corescale::inline v0::message_ports {
 
-/// How many tasks are ready, for threads that sleep until one is.
-/// No condition variable: several threads that wait for one may lose a wake-up in glibc 2.25 to 2.40 (its bug 25847),
-/// and handlers that wait for each other, as those of a team's round do, would wait for ever.
+/// The number of tasks that are ready, for threads that sleep until one is.
+/// It is not a condition variable: in glibc 2.25 to 2.40 (bug 25847), several threads that wait for one may lose a wake-up. Then handlers
+/// that wait for each other, as in a team's round, would wait for ever.
 class ready_count {
  public:
   ready_count() noexcept { sem_init(&count_, 0, 0); }
@@ -108,7 +108,7 @@ receiver<Message> receive(bool persistent, port<Message>& from, std::function<vo
 template <class Message>
 class port {
  public:
-  /// Throws std::bad_alloc, and the message is not posted then.
+  /// Throws std::bad_alloc; then the message is not posted.
   void post(Message message) {
     const std::scoped_lock lock(mutex_);
     messages_.push_back(std::move(message));

@@ -10,16 +10,14 @@
 
 /// The interface of Bell and Hepperger 2012, section II: one team per process, five free functions.
 /// The other two, thread_num() and in_parallel(), are in calling_thread.hpp.
-/// Each returns false on misuse and has then done nothing: from inside a worker, in parallel mode, from a thread other than the
-/// master, or out of order.
-/// Execution is sequential again when they return.
+/// On misuse each returns false and does nothing. Misuse is a call from inside a worker, in parallel mode, from a thread other than the
+/// master, or out of order. Execution is sequential again when they return.
 /// Safe to call from any thread at any time.
 namespace corescale::inline v0 {
 
 /// Makes the process's team; the caller becomes the master.
-/// False also when a team exists whose master's thread lives, when n is 0, when the system is unknown or absent, and when threads
-/// or memory run out.
-/// A team whose master's thread has ended is ended first.
+/// Also false if a team exists whose master's thread lives, if n is 0, if the system is unknown or absent, and if threads or memory run
+/// out. A team whose master's thread has ended is ended first.
 bool team_create(std::size_t num_threads = usable_cores(),
                  std::string_view system = default_threading_system);
 
@@ -28,7 +26,7 @@ bool team_work(function_ref<bool()> worker);
 }
 
 /// Runs `bool worker()` or `void worker()` once on each thread, with thread_num() from 0 to n - 1.
-/// False also when a worker returned false.
+/// Also false if a worker returned false.
 /// Throws the first exception that left a worker, after all have ended.
 template <std::invocable<> Worker>
 bool team_work(Worker&& worker) {

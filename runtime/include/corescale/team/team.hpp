@@ -12,7 +12,7 @@
 
 namespace corescale::inline v0 {
 
-/// What became of a call of a team; only `done` means that workers were run.
+/// The outcome of a call of a team; only `done` means that workers were run.
 enum class outcome {
   done,
   nested,           ///< called from inside a worker of the same team
@@ -28,16 +28,16 @@ const char* name(outcome what) noexcept;
 /// The options of create(), besides the number of threads.
 struct team_options {
   /// Time for which a thread of `spin` with nothing to do spins before it sleeps in the kernel.
-  /// 2 ms: a wake-up costs 5 to 30 us, so a program that forks every millisecond pays it never, and one that pauses
-  /// wastes at most 2 ms per thread and pause.
+  /// 2 ms: a wake-up costs 5 to 30 us, so a program that forks every millisecond never pays it. A program that pauses wastes at most 2 ms
+  /// for each thread and pause.
   std::chrono::nanoseconds spin_for = usual_spin_for;
   static constexpr std::chrono::nanoseconds usual_spin_for = std::chrono::milliseconds(2);
 
   /// Whether each thread stays on the CPU that place_threads(n) has for its id (placement.hpp).
-  /// False: a pinned thread cannot leave a CPU that another program takes.
+  /// The default is false, because a pinned thread cannot leave a CPU that another program takes.
   /// The master is pinned too, until it ends the team.
-  /// `tbb`, `ports` and `openmp` cannot, so create() gives null: the ids of the first two change threads from round to round, and
-  /// OpenMP's library ends threads that a round does not need and lends them to its next team.
+  /// `tbb`, `ports` and `openmp` cannot pin, so create() returns null. In the first two, an id runs on other threads from round to round.
+  /// OpenMP's library ends threads that a round does not need, or lends them to its next team.
   bool pin = false;
 
   /// Bytes of stack of the threads that the team makes; 0 for the system's default.
@@ -45,13 +45,14 @@ struct team_options {
   std::size_t stack_bytes = 0;
 
   /// Called once on each thread with its id, the master's 0 too, before create() returns; empty for nothing.
-  /// create() throws what it throws, and leaves no team.
-  /// The shares of loops then stay with their threads too, as with `pin`: what was set up on a thread is used there.
+  /// create() throws what this function throws, and leaves no team.
+  /// Then the shares of loops also stay with their threads, as with `pin`, so that what was set up on a thread is used there.
   std::function<void(std::size_t id)> on_thread_start = {};
 
   /// Whether a thread of `spin` that finds another thread of its team on its core, in the same round, leaves it.
-  /// True: Linux starts and wakes threads so, and leaves them so while another core is busy. A loop then takes its serial time.
-  /// It narrows and restores the thread's own CPU mask; a thread whose mask was changed from outside stays, as does a pinned one.
+  /// The default is true, because Linux may start or wake two threads on one core, and leave them there while another core is busy. Then a
+  /// loop takes its serial time. It narrows and restores the thread's own CPU mask; a thread whose mask was changed from outside stays, as
+  /// does a pinned one.
   bool leave_shared_cores = true;
 };
 
@@ -61,13 +62,13 @@ using worker_ref = function_ref<void(std::size_t)>;
 /// A team of n threads that run one worker together and then wait for the next (Bell and Hepperger 2012, section II).
 /// One thread at a time is its master: at first the one that made it.
 /// A worker may own and use a team of its own.
-/// How many threads a system can hold is said in its file.
+/// The file of each system says how many threads it can hold.
 template <class T>
 concept team = requires(T& crew, const T& idle, std::size_t n, worker_ref worker,
                         const team_options& options) {
   // Makes n - 1 threads and leaves them waiting; the caller becomes the master, and id 0.
-  // Null when n is 0, when the system cannot hold n threads, and when threads or memory run out.
-  // Nothing is left behind then.
+  // Null if n is 0, if the system cannot hold n threads, or if threads or memory run out.
+  // Then nothing is left behind.
   { T::create(n) } -> std::same_as<std::unique_ptr<T>>;
   { T::create(n, options) } -> std::same_as<std::unique_ptr<T>>;
 
@@ -77,11 +78,11 @@ concept team = requires(T& crew, const T& idle, std::size_t n, worker_ref worker
   // Within, thread_num() is the id, current_team() is this team, and in_parallel() is true.
   // On return all have ended, and what they wrote is visible to the master.
   // Throws the first exception that left a worker, after all have ended; later ones are dropped, and the team stays usable.
-  // Any answer but done means that no worker was run: a nested call is refused, not run inline.
+  // Any outcome but `done` means that no worker was run. For example, a nested call is refused, and not run inline.
   { crew.work(worker) } -> std::same_as<outcome>;
 
-  // The same with ids 0 .. k - 1 alone: the other threads are not woken.
-  // too_few_threads when k is more than n; nothing is run when k is 0.
+  // The same with ids 0 .. k - 1 only; the other threads are not woken.
+  // too_few_threads if k is more than n; nothing is run if k is 0.
   { crew.work(n, worker) } -> std::same_as<outcome>;
 
   // Gives the team up: until a thread adopts it, it has no master.
@@ -97,9 +98,9 @@ concept team = requires(T& crew, const T& idle, std::size_t n, worker_ref worker
   // n.
   { idle.num_threads() } -> std::same_as<std::size_t>;
 
-  // The destructor ends the n - 1 threads: by any thread, outside of work.
-  // In a fork() of the owner, which has no such threads, it forgets them instead of waiting.
-  // After a fork() from inside a worker: _exit or exec only.
+  // The destructor ends the n - 1 threads. Any thread may call it, outside of work.
+  // In a child of fork(), which has no such threads, it forgets them instead of waiting.
+  // After a fork() from inside a worker, only _exit and exec may be called.
 };
 
 }  // namespace corescale

@@ -269,7 +269,7 @@ bool is_free(const page* p, const block* b) noexcept {
   return false;
 }
 
-/// What take() gives; if the kernel refuses, once more when all that is kept has gone back to it.
+/// What take() gives. If the kernel refuses, everything that is kept goes back to it, and take() is tried once more.
 template <class Take>
 auto insist(Take take) noexcept {
   auto taken = take();
@@ -355,7 +355,7 @@ namespace {
 
 // --- heaps and their threads ---
 
-/// Not for heaps of another process that shares this memory (vfork()): this process cannot check its threads.
+/// Not called for heaps of another process that shares this memory (vfork()), because this process cannot check its threads.
 bool has_ended(const heap& h) noexcept {
   const int before = errno;
   const bool ended =
@@ -426,7 +426,7 @@ heap* attached() noexcept {
   return mine;
 }
 
-/// Whether this may be the link of a free block of that page.
+/// Whether this can be the link of a free block of that page.
 bool is_block(page* p, const block* next) noexcept {
   if (!next) return true;
   const auto offset = reinterpret_cast<std::uintptr_t>(next) - reinterpret_cast<std::uintptr_t>(memory_of(p));
@@ -495,7 +495,7 @@ void after_fork_in_parent() noexcept {
   if (_IO_list_unlock) _IO_list_unlock();
 }
 
-/// Other threads were stopped anywhere: what they had stays as it is.
+/// The fork() may have found other threads at any point, so what they had is left as it is.
 void after_fork_in_child() noexcept {
   for (heap* h = all_heaps; h; h = h->next)
     if (h != own && !h->abandoned.load(std::memory_order_relaxed)) h->lost = true;
@@ -521,7 +521,7 @@ std::uintptr_t filling_of(const void* memory) noexcept {
   return filling ^ reinterpret_cast<std::uintptr_t>(memory);
 }
 
-/// Whether a block waits, in any thread's quarantine: nothing else fills it in this way.
+/// Whether a block is in any thread's quarantine: only a quarantine fills a block in this way.
 bool is_filled(const void* memory, std::size_t words) noexcept {
   const auto* const at = static_cast<const std::uintptr_t*>(memory);
   for (std::size_t k = 0; k < words; ++k)
@@ -582,7 +582,7 @@ void give_suspected(page* p, block* b) noexcept {
   give_to_page(p, b);
 }
 
-/// A return that left as many blocks in use as the page waited for.
+/// Called after a return that left as many blocks in use as the page waited for.
 void take_back(page* p) noexcept {
   heap& h = *p->owner.load(std::memory_order_relaxed);
   if (!p->full) return settle(h, p);

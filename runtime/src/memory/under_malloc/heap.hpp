@@ -49,11 +49,11 @@ extern constinit page no_page;
 extern constinit heap no_heap;
 extern constinit thread_local heap* current __attribute__((tls_model("initial-exec")));
 
-/// What links of free lists are combined with.
+/// The secret with which links of free lists are combined.
 extern constinit std::uintptr_t secret;
 
-/// The link in a free block's word: 0, or the block's address combined with that of the next, which is in the same segment. So a link is
-/// less than the size of a segment, and what a program writes hardly ever is.
+/// The link in a free block's word: 0, or the block's address combined with that of the next block, which is in the same segment. So a link
+/// is less than the size of a segment. A value that a program writes is hardly ever that small.
 inline std::uintptr_t link_of(const block* b) noexcept { return b->word ^ secret; }
 inline bool is_link(std::uintptr_t link) noexcept { return link < segment_bytes; }
 inline block* behind(const block* b, std::uintptr_t link) noexcept {

@@ -38,8 +38,8 @@ struct page {
   /// The block that is carved first. It differs by page, because sets of caches and of the TLB repeat every few KiB.
   std::uint32_t first = 0;
 
-  /// What other threads returned: the first block, how many there are above bit 48, and in bit 0 whether the owner wants to be
-  /// notified, as the page is in no list.
+  /// What other threads returned: the first block; above bit 48 the number of blocks; in bit 0 whether the owner wants to be notified,
+  /// because the page is in no list.
   alignas(64) std::atomic<std::uintptr_t> returned{0};
   page* next_notice = nullptr;
 };
@@ -70,8 +70,8 @@ inline bool is_run(const page* p) noexcept { return !p->owner.load(std::memory_o
 
 inline char* memory_of(page* p) noexcept { return segment_of(p)->memory_of(p); }
 
-/// A bit for each segment of the address space; pages of it without any are never touched.
-/// Plain words that are read and written atomically: clang finds a megabyte of std::atomic too long to initialise before a program starts.
+/// A bit for each segment of the address space. Pages of it without any bit are never touched. They are plain words, which are read and
+/// written atomically, because clang will not initialise a megabyte of std::atomic before a program starts.
 extern constinit std::array<std::uint64_t, (std::size_t{1} << (48 - 22)) / 64> segments_here;
 
 inline bool is_in_segment(const void* memory) noexcept {

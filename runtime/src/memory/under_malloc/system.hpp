@@ -9,7 +9,7 @@
 
 #include "sizes.hpp"
 
-/// What lies below malloc(): the kernel's memory, a clock, locks that survive fork(), and the line that ends a process.
+/// The layer below malloc(): the kernel's memory, a clock, locks that survive fork(), and the line that ends a process.
 /// Nothing here asks for memory by malloc(), or needs the C++ library, so that C programs need not load it.
 namespace corescale::inline v0::process_heap {
 
@@ -21,10 +21,11 @@ void unmap(void* memory, std::size_t bytes) noexcept;
 /// The kernel takes the memory back; it reads as zero afterwards.
 void purge(void* memory, std::size_t bytes) noexcept;
 
-/// What keeps a program from a page: nothing, the kernel's own guards (since Linux 6.13), or the rights of a mapping of its own.
+/// How a program is kept out of a page: not at all, by the kernel's guards (since Linux 6.13), or by the access rights of a separate
+/// mapping.
 enum class guard : std::uint8_t { none, installed, by_rights };
 
-/// A page of the kernel's after a block. At most 16,384 guards use rights: each splits a mapping in two, and
+/// Guards a page after a block. At most 16,384 guards use rights: each splits a mapping in two, and
 /// the kernel allows a process 65,530 mappings. Further guards are `none`, as are those of kernels whose
 /// pages are larger than 4 KiB.
 guard protect(void* page) noexcept;
@@ -35,10 +36,10 @@ std::uint64_t now_ms() noexcept;
 
 std::uint64_t random_word() noexcept;
 
-/// One line on standard error, then abort().
+/// Writes one line to standard error, then calls abort().
 [[noreturn]] void die(const char* what, const void* where) noexcept;
 
-/// Set in the thread that is in fork(), which holds all locks then: handlers of fork() that run after ours may allocate.
+/// Set in the thread that is in fork(). It holds all locks then, so handlers of fork() that run after ours may allocate.
 extern constinit thread_local bool in_fork __attribute__((tls_model("initial-exec")));
 
 class lock {
@@ -65,7 +66,7 @@ class locked {
   lock& lock_;
 };
 
-/// What CORESCALE_MALLOC asks for.
+/// The options that CORESCALE_MALLOC sets.
 struct options {
   bool show_stats = false;
   bool hardened = false;
@@ -74,7 +75,7 @@ struct options {
 };
 extern constinit options chosen;
 
-/// What a page or a large block has behind it.
+/// The bytes of the guard after a page or a large block.
 inline std::size_t guard_bytes() noexcept { return chosen.hardened ? system_page : 0; }
 
 /// Reads a value of CORESCALE_MALLOC: words with commas between. A word that is unknown is named in one line, and ignored.

@@ -9,8 +9,8 @@
 
 namespace corescale::inline v0::detail {
 
-/// A count that one thread writes and any may read. Exact for the writer, and for others once they are
-/// ordered behind it (a join, sequential mode).
+/// A count that one thread writes and any may read. It is exact for the writer, and for threads that are ordered after it (by a join, in
+/// sequential mode).
 class byte_count {
  public:
   std::size_t get() const noexcept { return bytes_.load(std::memory_order_relaxed); }
@@ -22,9 +22,9 @@ class byte_count {
 };
 
 /// What one thread keeps, and how many bytes of blocks are its own: the base of its pool.
-/// The block returned last stands in front of all lists, in a place of its own: a request of the same size
-/// takes it from there without a look at its list, and the next one finds the place at a fixed address. A
-/// place that depended on the block would make each call wait until the one before has read the block's size.
+/// The block that was returned last is not in a list, but in a place of its own. A request of the same size takes it from there without
+/// reading a list, and the place has a fixed address. A place that depended on the block would make each call wait until the one before has
+/// read the block's size.
 class accounts {
  public:
   /// An available block of the class; null if there is none.
@@ -57,7 +57,7 @@ class accounts {
   std::size_t inuse() const noexcept { return held() - available(); }
   std::size_t held() const noexcept { return held_.get(); }
 
-  /// A block in use came from the system, or went there. pop() and then ended_in_use() is how an available one goes there.
+  /// A block in use came from the system, or went there. An available one goes there by pop() and then ended_in_use().
   void made(std::size_t bytes) noexcept { held_.add(bytes); }
   void ended_in_use(std::size_t bytes) noexcept { held_.subtract(bytes); }
 

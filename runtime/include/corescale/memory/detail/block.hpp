@@ -6,8 +6,7 @@
 
 #include "corescale/memory/detail/size_class.hpp"
 
-// Memory of a block that nobody has in use is poisoned while AddressSanitizer watches, and the links of lists
-// lie in it.
+// The memory of a block that is not in use contains the links of lists. If AddressSanitizer is in the process, it is poisoned.
 #define CORESCALE_NO_ADDRESS_CHECK __attribute__((no_sanitize("address")))
 
 namespace corescale::inline v0::detail {
@@ -22,8 +21,8 @@ enum block_state : std::uintptr_t {
 };
 inline constexpr std::uintptr_t state_bits = 7;
 
-/// What stands before the memory that a program gets; the same with checks and without, so that code of both
-/// kinds may share blocks. While a block is in no use its memory holds the links.
+/// The header before the memory that a program gets. It is the same with checks and without, so that code of both kinds may share blocks.
+/// While a block is not in use, its memory holds the links.
 struct block {
   std::uintptr_t stamp;  ///< address of the owner's pool, which is aligned, and the state
   std::uint32_t seal;    ///< tells a block from other memory
@@ -38,7 +37,7 @@ struct block {
 };
 static_assert(sizeof(block) == 16 && num_classes < 256);
 
-/// Alignment of all memory, and of memory of 128 bytes or more: that stands 32 bytes behind a multiple of 64,
+/// The alignment of all memory, and of memory of 128 bytes or more. The latter begins 32 bytes after a multiple of 64,
 /// so that the block and the memory's first 32 bytes share a cache line, which then moves once when another
 /// thread returns the block.
 inline constexpr std::size_t small_alignment = 16;
@@ -46,7 +45,7 @@ inline constexpr std::size_t block_alignment = 32;
 
 inline block* block_of(void* memory) noexcept { return static_cast<block*>(memory) - 1; }
 
-/// Bytes behind the capacity that show whether somebody wrote there.
+/// Bytes after the capacity, which show whether somebody wrote there.
 inline constexpr std::size_t guard_bytes = 8;
 
 inline char* guard_of(block* b) noexcept { return static_cast<char*>(b->memory()) + b->capacity(); }
@@ -56,7 +55,7 @@ inline block* unshifted(const block* stands_before) noexcept {
   return reinterpret_cast<block*>(stands_before->stamp & ~state_bits);  // NOLINT(performance-no-int-to-ptr)
 }
 
-/// Word k of the memory of a block that is in no use.
+/// Word k of the memory of a block that is not in use.
 CORESCALE_NO_ADDRESS_CHECK inline block* word_of(const block* b, std::size_t k) noexcept {
   return static_cast<block* const*>(b->memory())[k];
 }

@@ -29,7 +29,7 @@ class slab_store {
 
   void put(block* b) noexcept;
 
-  /// Gives the slabs to the system of which every block is spare. Linear in spare blocks and slabs.
+  /// Returns to the system the slabs of which every block is spare. Linear in spare blocks and slabs.
   void release() noexcept;
 
  private:
@@ -48,12 +48,12 @@ class slab_store {
 };
 
 /// Blocks of one owner that another thread returns, until they go home together, by one atomic operation.
-/// A return reads the block's header alone and waits for nothing: what it takes to send them is done for all at once, when their
-/// headers have arrived.
+/// A return reads only the block's header, and waits for nothing. The work of sending is done for all blocks at once, when their headers
+/// are in the cache.
 class batch {
  public:
-  // One atomic operation and one cache line in motion cost each of these blocks 1 to 2 ns; a larger batch would
-  // keep memory from its owner for little.
+  // One atomic operation and one transfer of a cache line cost each block of a batch 1 to 2 ns. A larger batch would save little, and keep
+  // more memory from its owner.
   static constexpr std::size_t max_blocks = 32;
   static constexpr std::size_t max_bytes = std::size_t{64} << 10;
 
@@ -71,7 +71,7 @@ class batch {
 
   void flush() noexcept;
 
-  /// How many bytes of home's it has; by any thread.
+  /// The bytes in it that belong to `home`. Any thread may call it.
   std::size_t bytes_for(const pool* home) const noexcept;
 
  private:
@@ -82,8 +82,8 @@ class batch {
   std::array<block*, max_blocks> blocks_;
 };
 
-/// Every block of a thread that checked code has in use. Any thread that returns a block takes it out, hence
-/// the mutex. A set by open addressing, of malloc()ed memory.
+/// Every block of a thread that checked code has in use. It has a mutex, because any thread may return a block and so remove it from here.
+/// It is a set with open addressing, in memory from malloc().
 class in_use_account {
  public:
   constexpr in_use_account() = default;
@@ -91,12 +91,12 @@ class in_use_account {
   in_use_account& operator=(const in_use_account&) = delete;
   ~in_use_account();
 
-  /// False when there is no memory for it.
+  /// False if there is no memory for it.
   bool insert(block* b) noexcept;
   void erase(const block* b) noexcept;
 
-  /// How many there are. They are added to `memory`, which is empty, if it has room for all: it gets none here, as
-  /// a program's operator new may be checked code.
+  /// The number of blocks. If `memory`, which is empty, has capacity for all, they are added to it. It is not enlarged here, because a
+  /// program's operator new may be checked code.
   std::size_t list(std::vector<const void*>& memory) noexcept;
 
   std::mutex mutex;
@@ -123,11 +123,11 @@ struct alignas(cache_line) pool : accounts {
   /// Returns the block to where it came from.
   static void give(block* b) noexcept;
 
-  /// As take() and give(), with the checks.
+  /// The same as take() and give(), with the checks.
   static block* take_checked(std::size_t size_class);
   static void give_checked(void* memory) noexcept;
 
-  /// The block of memory in use. Null after the misuse handler was told that it is something else.
+  /// The block of memory in use. If it is something else, calls the handler of misuse, then returns null.
   static block* verify(void* memory);
 
   /// The pool of the calling thread, which gets one if it has none. attached_or_null() returns null if there is no memory for a pool.
@@ -153,7 +153,7 @@ struct alignas(cache_line) pool : accounts {
   in_use_account account;
   slab_store slabs;
 
-  // What others read, on a line that this thread does not write all the time.
+  // What other threads read, on a cache line that this thread seldom writes.
   alignas(cache_line) std::size_t number;
   bool live = false;                  ///< whether a thread has this pool; the registry's mutex guards it
   bool lost = false;                  ///< whether its thread exists in the parent of this process only
@@ -165,7 +165,7 @@ struct alignas(cache_line) pool : accounts {
   std::atomic<std::size_t> gone_bytes{0};  ///< returned to the system by other threads
 
  private:
-  // What is kept is looked at each time that a thread has got as much again from the system.
+  // What a thread keeps is examined each time that it has got as much again from the system.
   static constexpr std::size_t look_every = std::size_t{16} << 20;
   static constexpr std::size_t first_look = 4 * look_every;
 
@@ -182,7 +182,7 @@ struct alignas(cache_line) pool : accounts {
   std::size_t next_look_ = first_look;  ///< when so many bytes are held
 };
 
-/// What thread_alloc does about whole threads; `checked` tells whether its rules are to be enforced.
+/// What thread_alloc does about whole threads. `checked`: whether its rules are enforced.
 struct threads {
   static void hold_memory(bool hold) noexcept;
   static bool bind(std::size_t number);
@@ -200,7 +200,7 @@ struct threads {
 /// __tls_get_addr.
 extern constinit thread_local pool* current_pool __attribute__((tls_model("initial-exec")));
 
-// In a large program a compiler would call these in the library, which doubles what they take.
+// always_inline, because in a large program a compiler would call these in the library, which doubles their time.
 [[gnu::always_inline]] inline block* pool::take(std::size_t size_class) {
   pool& mine = *current_pool;
   if (block* const b = mine.pop(size_class)) [[likely]] {

@@ -7,7 +7,7 @@
 
 #include "corescale/memory/capacity.hpp"
 
-// The sizes of blocks: a few below the study's capacities, for a program's many small objects, and those.
+// The sizes of blocks: the study's capacities, and below them a few for a program's many small objects.
 namespace corescale::inline v0::detail {
 
 /// The sizes of the small classes. A small block also has 16 bytes before it, and 8 after it that show an overrun. So it takes 48, 80 or
@@ -28,8 +28,7 @@ inline constexpr auto class_capacities = [] {
 constexpr std::size_t class_capacity(std::size_t c) noexcept { return class_capacities[c]; }
 
 /// Whether blocks of the class are kept when they are returned. Larger ones go back to the system at once, as glibc's malloc() does with all above
-/// 32 MiB: touching such memory again costs no more than using it, and next to an array that grows, its last
-/// block would be kept.
+/// 32 MiB: touching such memory again costs no more than using it, and while an array grows, its previous block would be kept.
 constexpr bool is_kept(std::size_t c) noexcept { return class_capacity(c) < std::size_t{32} << 20; }
 
 /// Up to this many bytes the class is looked up in one step.

@@ -18,7 +18,7 @@
 // that run_loop is compiled once.
 namespace corescale::inline v0::detail {
 
-/// Where a call stands in the source. clang 14 has no std::source_location.
+/// The place of a call in the source. clang 14 has no std::source_location.
 struct source_place {
   const char* file;
   unsigned line;
@@ -30,7 +30,7 @@ struct source_place {
   }
 };
 
-/// What a loop from a First to a Last counts in.
+/// The type in which a loop from a First to a Last counts.
 template <class First, class Last>
 using index = std::common_type_t<First, Last>;
 
@@ -43,7 +43,7 @@ std::uint64_t distance(First first, Last last) {
   return static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(first);
 }
 
-/// The difference of two iterators, which need be no std::integral: that of iota(std::size_t{}) is wider than any.
+/// The difference of two iterators, which need not be a std::integral: that of iota(std::size_t{}) is wider than any of these.
 template <class Difference>
 std::uint64_t steps(Difference n) {
   return n < 0 ? distance(0, static_cast<std::int64_t>(n)) : static_cast<std::uint64_t>(n);
@@ -63,8 +63,8 @@ concept loop_team = !std::integral<Team> && requires(Team & team, worker_ref wor
 };
 
 /// What runs iterations begin .. end - 1, counted from 0: a callable of any type, which must outlive every call.
-/// A callable of up to two words is kept in here, so that a thread needs no further cache line for it; for a
-/// larger one, its address is.
+/// A callable of up to two words is copied into this object, so that a thread needs no further cache line for it. Of a larger one, the
+/// address is kept.
 class loop_body {
  public:
   template <class Callable>
@@ -114,7 +114,7 @@ bool work_of(void* team, std::size_t k, worker_ref worker) {
   }
 }
 
-/// A team of any type, referred to.
+/// A reference to a team of any type.
 struct team_ref {
   void* team;
   std::size_t num_threads;
@@ -125,15 +125,15 @@ struct team_ref {
     return {&crew, crew.num_threads(), work_of<Team>};
   }
 
-  /// False: refused, nothing was run.
+  /// False if the team refused; then nothing was run.
   bool work(std::size_t k, worker_ref worker) const { return run(team, k, worker); }
 };
 
-/// Differs between types.
+/// An address that differs between types.
 template <class T>
 inline constexpr char type_mark = 0;
 
-/// The loop. What leaves a body leaves this call, after all threads have ended; no block is claimed after it.
+/// Runs the loop. An exception that leaves a body leaves this call after all threads have ended; no block is claimed after it.
 /// What is learned belongs to the place and the type of the body, `type_mark` of it.
 void run_loop(const team_ref& team, std::uint64_t n, const loop_body& body, const loop_options& options,
               const source_place& here, const void* body_type);

@@ -27,7 +27,7 @@ class first_round {
   std::vector<cpu_place> places_;  // empty: not pinned
 };
 
-/// The skeleton of every team: what stands around a round is here, and the round itself is its Crew's.
+/// The skeleton of every team. What happens around a round is here; the round itself is in its Crew.
 ///
 /// A Crew has
 ///   Crew(n, options)   may throw; makes no promise to have started a thread.
@@ -49,17 +49,17 @@ class crewed_team {
   [[nodiscard]] outcome work(worker_ref worker);
   [[nodiscard]] outcome work(std::size_t k, worker_ref worker);
 
-  /// As work(k, worker), for workers that never wait for each other: of a `spin` team the share of a thread that comes late may be run by
-  /// another one. Not with team_options::pin or on_thread_start: then each share has its thread.
+  /// The same as work(k, worker), for workers that never wait for each other. In a `spin` team, another thread may run the share of a
+  /// thread that comes late. With team_options::pin or on_thread_start it may not: then each share has its thread.
   [[nodiscard]] outcome work_anywhere(std::size_t k, worker_ref worker);
   [[nodiscard]] outcome release() noexcept;
   [[nodiscard]] outcome adopt();
 
-  /// As adopt(), also from a master that lives: for those who see to it that no two threads call at once.
+  /// The same as adopt(), also if the master lives. For callers that ensure that no two threads call it at once.
   [[nodiscard]] outcome take_over();
   std::size_t num_threads() const noexcept;
 
-  /// What team_place::team is inside its workers.
+  /// The value of team_place::team inside its workers.
   const void* identity() const noexcept;
 
  private:

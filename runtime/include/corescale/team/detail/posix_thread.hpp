@@ -9,12 +9,11 @@
 
 namespace corescale::inline v0::detail {
 
-/// A thread with a stack of a size that was asked for, which std::thread cannot have.
-/// Not joined by its destructor.
+/// A thread whose stack size can be chosen, unlike that of std::thread. Its destructor does not join it.
 class posix_thread {
  public:
   /// stack_bytes 0: the system's default.
-  /// Throws std::system_error when there is no thread to be had or no stack of that size, and std::bad_alloc.
+  /// Throws std::system_error if no thread, or no stack of that size, can be had; and std::bad_alloc.
   template <class Function>
   posix_thread(Function function, std::size_t stack_bytes) {
     auto body = std::make_unique<Function>(function);

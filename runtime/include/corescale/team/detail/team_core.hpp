@@ -15,19 +15,18 @@
 namespace corescale::inline v0::detail {
 
 /// A thread that made or adopted a team.
-/// Its address stands for the thread, and is not used again while any team remembers it, as a thread's own address or number
-/// would be.
+/// Its address identifies the thread. It is not used again while any team remembers it; a thread's own address or number would be.
 struct thread_identity {
   std::atomic<bool> ended{false};
 };
 
-/// One entry of the teams whose workers the calling thread is inside of, innermost first.
+/// An entry in the list of teams whose workers the calling thread is running, innermost first.
 struct membership {
   team_place place;
   const membership* outer;
 };
 
-/// 16 bytes of static thread storage: read on every fork-join, so no call may stand before it.
+/// 16 bytes of static thread storage. Every fork-join reads it, so access may not need a call.
 struct thread_state {
   const thread_identity* identity = nullptr;
   const membership* innermost = nullptr;
@@ -36,10 +35,10 @@ extern constinit thread_local thread_state calling_thread __attribute__((tls_mod
 
 inline bool inside_any_worker() noexcept { return calling_thread.innermost != nullptr; }
 
-/// The process's own team (process_team.hpp) begins or ends a call of work(): what in_parallel() answers from, too.
+/// Called when the process's own team (process_team.hpp) begins or ends a call of work(). in_parallel() depends on it.
 void set_process_team_at_work(bool at_work) noexcept;
 
-/// How many fork() calls lie between the first process and this one.
+/// The number of fork() calls between the first process and this one.
 std::uint64_t fork_generation() noexcept;
 
 /// Who may call work(), and when: the master, one call at a time, in the process that made the team.
@@ -49,7 +48,7 @@ class master_gate {
   /// Throws std::bad_alloc.
   master_gate();
 
-  /// In a fork() nobody is the master: the thread that it leaves has no identity.
+  /// In a child of fork() nobody is the master, because the thread that is left has no identity.
   outcome enter() noexcept {
     if (calling_thread.identity != master_.load(std::memory_order_relaxed) || busy_) [[unlikely]]
       return why_refused();
@@ -70,7 +69,7 @@ class master_gate {
  private:
   outcome why_refused() const noexcept;
 
-  /// Apart, so that what a call needs is one cache line.
+  /// Separate, so that a call needs only one cache line.
   struct change_of_hands {
     std::mutex mutex;
     std::shared_ptr<const thread_identity> last_master;  // guarded by mutex
