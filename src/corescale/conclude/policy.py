@@ -122,7 +122,7 @@ class Decided(Uniform):
         return Decision(None, "budget" if self._spent(self.blocks) else None)
 
 
-class Calm(Uniform):
+class Undisturbed(Uniform):
     """Blocks until `min_blocks` of them are undisturbed, by flags alone, and decide; at most `max_blocks`.
 
     So there are two looks: at that number of undisturbed blocks, and at the end.
@@ -165,7 +165,7 @@ class Halved(Uniform):
         return Block("measure", self._small) if len(self._early) < self._first else super().next_block()
 
 
-UNIFORM: Mapping[str, type[Uniform]] = {"decided": Decided, "calm": Calm}
+UNIFORM: Mapping[str, type[Uniform]] = {"decided": Decided, "calm": Undisturbed}
 """rules that launch blocks of everything and end in their own way"""
 
 
