@@ -128,11 +128,11 @@ def at_cores(runs: Sequence[str], asked: PredictRequest) -> None:
     values = [_of(run) | asdict(one) for run, of_run in said for one in of_run]
     typer.echo(json.dumps(values, indent=2) if asked.json else "\n".join(lines))
     enough = any if asked.track_record else all
-    if not enough(map(_is_sure, every)):
+    if not enough(map(_has_interval, every)):
         raise typer.Exit(ExitCode.INCONCLUSIVE)
 
 
-def _is_sure(one: Prediction | Scored) -> bool:
+def _has_interval(one: Prediction | Scored) -> bool:
     """Whether it has an interval: for a measured time its own, for a scored forecast if it counts."""
     return one.counts if isinstance(one, Scored) else (one.there or one.seconds).low is not None
 
@@ -142,14 +142,14 @@ def by_layout(runs: Sequence[str], asked: PredictRequest) -> None:
     wanted, values, grader = parsed(asked.layouts), list[dict[str, Any]](), _asked((), asked)
     if asked.grade:
         must_grade(grader)
-    sure = True
+    all_have_intervals = True
     for run in [_scanned(path, study=True) for path in runs]:
         found = sorted(
             overhead_forecast.of_layouts(run.records, run.experiment, wanted, asked.overhead),
             key=lambda pair: (pair[1].label, pair[1].seconds.estimate),
         )
         _must_be_near(run, max((one for _, one in found), key=lambda one: one.p), asked)
-        sure = sure and all(_is_sure(one) for _, one in found)
+        all_have_intervals = all_have_intervals and all(_has_interval(one) for _, one in found)
         real = graded(grader, run.experiment, [str(layout) for layout, _ in found]) if asked.grade else {}
         for layout, one in found:
             measured = real.get(str(layout))
@@ -168,7 +168,7 @@ def by_layout(runs: Sequence[str], asked: PredictRequest) -> None:
             typer.echo(grade({str(layout): one.seconds.estimate for layout, one in found}, real, asked.grade))
     if asked.json:
         typer.echo(json.dumps(values, indent=2))
-    if not sure:
+    if not all_have_intervals:
         raise typer.Exit(ExitCode.INCONCLUSIVE)
 
 

@@ -195,9 +195,9 @@ def recommendation(found: Recommendation) -> str:
     value, ends = text.times(found.gain)
     than = text.join((current(found.untyped), ends))
     by = " by a t interval" if found.confirmation is not None and found.confirmation.by == "t" else ""
-    sure = f", {near}" if near else text.sure(found.confidence)
+    claimed = f", {near}" if near else text.at_confidence(found.confidence)
     failing = "" if found.failing is None else f"; {current(found.untyped)} {found.failing}"
-    return f"{value} faster than {than}{by}{sure}{failing}{rest}"
+    return f"{value} faster than {than}{by}{claimed}{failing}{rest}"
 
 
 def _others(found: Recommendation) -> str:

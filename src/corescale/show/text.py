@@ -62,7 +62,7 @@ def percent(share: float) -> str:
     return f"{share * 100:.2g}%" if abs(share) < 0.1 else f"{share * 100:.3g}%"
 
 
-def sure(confidence: float) -> str:
+def at_confidence(confidence: float) -> str:
     """` at 99%` after an interval in brackets; empty for 95%, which is the default."""
     return "" if confidence == USUAL else f" at {percent(confidence)}"
 
@@ -164,13 +164,13 @@ def than(this: str, other: str, gain: Interval, confidence: float, response: str
     if decision == "no difference shown":
         return f"{decision}: {takes(this, other, gain, confidence, response)}"
     said = f"less than {50 * 10.0 ** -len(decimals):g}%" if equal else value
-    return f"{this} {'are' if several else 'is'} {said} {word} than {join((other, ends))}{sure(confidence)}"
+    return f"{this} {'are' if several else 'is'} {said} {word} than {join((other, ends))}{at_confidence(confidence)}"
 
 
 def takes(this: str, other: str, gain: Interval, confidence: float, response: str = "wall") -> str:
     """`2 threads take 1.02x [0.98, 1.05] the time of 1`, of T(other) / T(this): the number alone, without a verdict."""
     verb, much = "take" if _several(this) else "takes", join(times(gain.map(lambda ratio: 1 / ratio)))
-    return f"{this} {verb} {much} the {amount_of(response)} of {other}{sure(confidence)}"
+    return f"{this} {verb} {much} the {amount_of(response)} of {other}{at_confidence(confidence)}"
 
 
 def _several(this: str) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 from corescale.conclude.answers.scaling import Curve, Scan
 from corescale.conclude.stats import Interval
 from corescale.show import text
-from corescale.show.charts.model import Axis, Chart, Mark, Panel, Series, doubling, sure
+from corescale.show.charts.model import Axis, Chart, Mark, Panel, Series, doubling, finite_ends
 from corescale.show.naming import below
 
 MODEL_POINTS = 60
@@ -125,7 +125,7 @@ def _marks(line: Line, quantity: Quantity) -> tuple[Mark, ...]:
             step.p,
             quantity.of(step).estimate,
             text.clean(f"{head}{_at(step)}: {quantity.name} {quantity.said(step)}"),
-            *sure(quantity.of(step)),
+            *finite_ends(quantity.of(step)),
             hollow=step.oversubscribed,
         )
         for step in line.steps

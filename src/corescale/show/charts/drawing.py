@@ -218,9 +218,9 @@ def _curve(axes: Axes, chart: Chart, series: Series) -> None:
     """Points joined by a line, whiskers on each and a band between them."""
     x, seen = _places(chart, series), look.of(series.slot)
     axes.plot(x, _values(series), color=seen.colour, linewidth=1.8, zorder=3)
-    sure = [(at, m.low, m.high) for at, m in zip(x, series.marks, strict=True) if None not in (m.low, m.high)]
-    if len(sure) > 1:
-        at, low, high = zip(*sure, strict=True)
+    bounded = [(at, m.low, m.high) for at, m in zip(x, series.marks, strict=True) if None not in (m.low, m.high)]
+    if len(bounded) > 1:
+        at, low, high = zip(*bounded, strict=True)
         axes.fill_between(at, low, high, color=seen.colour, alpha=0.18, linewidth=0)
     _whiskers(axes, chart, series, x, 1.6)
     _points(axes, chart, series, x)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from corescale.conclude.stats import Interval
 from corescale.show import text
-from corescale.show.charts.model import Axis, Chart, Format, Mark, Panel, Series, doubling, sure
+from corescale.show.charts.model import Axis, Chart, Format, Mark, Panel, Series, doubling, finite_ends
 
 WIDE_RANGE = 2.5
 """Largest over smallest estimate from which the axis is logarithmic."""
@@ -37,7 +37,7 @@ def forest(
         if group
     )
     said = "; ".join(f"{row[0]}: {text.join(shown(row[1]))}" for _, row in rows)
-    ends = [end for _, row in rows for end in (row[1].estimate, *sure(row[1])) if end is not None]
+    ends = [end for _, row in rows for end in (row[1].estimate, *finite_ends(row[1])) if end is not None]
     return Chart(
         name=name,
         title=title,
@@ -56,4 +56,4 @@ def forest(
 def _mark(name: str, row: str, found: Interval, oversubscribed: bool, shown: Callable[[Interval], text.Shown]) -> Mark:
     written = text.join(shown(found))
     said = f"{name}: {written}" + (", oversubscribed" if oversubscribed else "")
-    return Mark(row, found.estimate, said, *sure(found), written=written, hollow=oversubscribed)
+    return Mark(row, found.estimate, said, *finite_ends(found), written=written, hollow=oversubscribed)

@@ -189,7 +189,7 @@ class Chart:
         )
 
 
-def sure(found: Interval) -> tuple[float | None, float | None]:
+def finite_ends(found: Interval) -> tuple[float | None, float | None]:
     """The ends of an interval that are numbers, None for the others."""
     return _finite(found.low), _finite(found.high)
 

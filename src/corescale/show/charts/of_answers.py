@@ -13,7 +13,7 @@ from corescale.records import Level
 from corescale.show import text
 from corescale.show.charts.declared.inputs import named, natural
 from corescale.show.charts.forest import forest
-from corescale.show.charts.model import Axis, Chart, Mark, Panel, Series, SeriesKind, rounded, sure
+from corescale.show.charts.model import Axis, Chart, Mark, Panel, Series, SeriesKind, rounded, finite_ends
 
 Marked = dict[tuple[SeriesKind, str], list[Mark]]
 """marks of each series, by its kind and label"""
@@ -108,7 +108,7 @@ def _mark(point: Point, x: str, called: str) -> Mark:
     over = ", oversubscribed" if point.oversubscribed else ""
     said = f"{called}: f = {text.join(text.ratio(point.overhead))}{over}"
     found = point.overhead
-    return Mark(point.factors.get(x, 0.0), found.estimate, said, *sure(found), hollow=point.oversubscribed)
+    return Mark(point.factors.get(x, 0.0), found.estimate, said, *finite_ends(found), hollow=point.oversubscribed)
 
 
 def _fits(answer: Modelled) -> Iterator[tuple[str, OverheadFit]]:

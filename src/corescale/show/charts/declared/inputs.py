@@ -16,7 +16,7 @@ from corescale.declare.experiment import Experiment
 from corescale.errors import UsageError
 from corescale.records import Level
 from corescale.show import text
-from corescale.show.charts.model import Axis, Chart, Format, Mark, Panel, binary, sure
+from corescale.show.charts.model import Axis, Chart, Format, Mark, Panel, binary, finite_ends
 
 MANY = 20
 """Launches from which a percentile bootstrap is no longer said to be too narrow."""
@@ -95,7 +95,8 @@ class Asked:
         """The mark of some launches at x."""
         found, over = self.estimate(rows), bool(rows["oversubscribed"].any())
         said = f"{head}: {text.join(shown(found))}, n = {found.n}" + (", oversubscribed" if over else "")
-        return Mark(x if isinstance(x, str) else float(x), found.estimate, text.clean(said), *sure(found), hollow=over)
+        at = x if isinstance(x, str) else float(x)
+        return Mark(at, found.estimate, text.clean(said), *finite_ends(found), hollow=over)
 
     def quantity(self) -> tuple[Shown, Format]:
         """How the values are written, in words and on an axis."""

@@ -18,7 +18,7 @@ from corescale.show.charts import curves
 from corescale.show.charts.curves import Line, Lines, Step
 from corescale.show.charts.declared.inputs import Asked, named
 from corescale.show.charts.forest import forest as drawn
-from corescale.show.charts.model import Axis, Chart, Mark, Panel, Series, doubling, sure
+from corescale.show.charts.model import Axis, Chart, Mark, Panel, Series, doubling, finite_ends
 
 FLAGGED = "flagged as noisy"
 RESTLESS = (
@@ -70,7 +70,7 @@ def in_steps(asked: Asked) -> Chart:
         )
         said = f"{label}: {text.join(text.times(step))} of the one before, {text.join(text.times(total))} of the first"
         marks.append(Mark(
-            label, total.estimate, said + (", oversubscribed" if over[k] else ""), *sure(total),
+            label, total.estimate, said + (", oversubscribed" if over[k] else ""), *finite_ends(total),
             begins=float(marks[-1].y), hollow=over[k],
             written=f"{text.join(text.times(step))}, in all {text.times(total)[0]}",
         ))  # fmt: skip
