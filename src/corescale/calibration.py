@@ -74,8 +74,8 @@ class Calibration:
 def file_text(calibration: Calibration, words: str) -> str:
     """The file, for a machine that is `words` to a person."""
     lines = [f"# corescale calibrate: {words}", f"format = {FORMAT}", f"{LAB}machine = {calibration.machine}"]
-    told = {"cpus": calibration.cpus, f"{LAB}warning": calibration.warning}
-    lines += [f"{name} = {said}" for name, said in told.items() if said]
+    facts = {"cpus": calibration.cpus, f"{LAB}warning": calibration.warning}
+    lines += [f"{name} = {said}" for name, said in facts.items() if said]
     for constant in CONSTANTS:
         if (value := calibration.values.get(constant.name)) is not None:
             lines.append(f"{'' if constant.loops else LAB}{constant.name} = {value:.6g}")

@@ -58,7 +58,7 @@ def _read() -> bytes:
 
 
 @contextlib.contextmanager
-def told() -> Iterator[None]:
+def names_stdin() -> Iterator[None]:
     """Errors about a study that was piped in name standard input, and not the file that has it."""
     try:
         yield

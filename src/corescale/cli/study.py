@@ -57,7 +57,7 @@ def run(words: list[str], request: StudyRequest) -> None:
     path = studies.find(stdin.study(words[0]))
     given = (path, machine, request.levels, request.command, request.runs)
     declared = partial(study_file.experiment, *given, until_decided=request.until_decided)
-    with stdin.told():
+    with stdin.names_stdin():
         declare, request = _startable(declared, request)
         _can_be_shown(declare(None), machine)
     if request.dry_run:
@@ -110,7 +110,7 @@ def check(
         for line in statements.powers(found):
             typer.echo(line)
         return
-    with stdin.told():
+    with stdin.names_stdin():
         experiment = study_file.experiment(path, machine)
         _can_be_shown(experiment, machine)
     for factor in experiment.factors:

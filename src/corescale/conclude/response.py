@@ -30,7 +30,7 @@ class Step:
 
     def __init__(self, name: str) -> None:
         self._name, self._digits, self._made = name, 0, 0
-        self._told: dict[Configuration, set[float]] = {}
+        self._reported: dict[Configuration, set[float]] = {}
 
     @classmethod
     def of(cls, records: Iterable[Record], name: str) -> float:
@@ -45,7 +45,7 @@ class Step:
         if not record.timed or not (value := record.response(self._name)) > 0:
             return
         text = f"{value:.{DIGITS}g}"
-        self._told.setdefault(record.configuration, set()).add(float(text))
+        self._reported.setdefault(record.configuration, set()).add(float(text))
         self._digits = max(self._digits, -int(Decimal(text).normalize().as_tuple().exponent))
         self._made += 1
 
@@ -53,9 +53,9 @@ class Step:
     def size(self) -> float:
         """As the response is reported."""
         last = 10.0 ** -(self._digits if self._made else DIGITS)
-        if sum(map(len, self._told.values())) == self._made:
+        if sum(map(len, self._reported.values())) == self._made:
             return last
-        pairs = (pair for each in self._told.values() for pair in itertools.pairwise(sorted(each)))
+        pairs = (pair for each in self._reported.values() for pair in itertools.pairwise(sorted(each)))
         return max(last, min((after - one for one, after in pairs), default=0.0))
 
 
@@ -65,13 +65,13 @@ def half_steps(logs: Floats, step: float, variances: Floats | None = None) -> Fl
     Half a step if launches scatter by less than that; else rounding is part of their noise, and its mean is 0.
     `variances`: further variances of one launch of each column, in addition to those of the columns themselves.
     """
-    told = np.isfinite(logs)
-    count = np.maximum(told.sum(axis=0), 1)
-    means = np.where(told, logs, 0.0).sum(axis=0) / count
+    known = np.isfinite(logs)
+    count = np.maximum(known.sum(axis=0), 1)
+    means = np.where(known, logs, 0.0).sum(axis=0) / count
     if variances is None:
-        variances = np.where(told, (logs - means) ** 2, 0.0).sum(axis=0) / np.maximum(count - 1, 1)
+        variances = np.where(known, (logs - means) ** 2, 0.0).sum(axis=0) / np.maximum(count - 1, 1)
     half = step / 2 / np.exp(means)
-    return np.asarray(np.where((variances < half**2) & told.any(axis=0), half, 0.0))
+    return np.asarray(np.where((variances < half**2) & known.any(axis=0), half, 0.0))
 
 
 @dataclass(frozen=True, slots=True)

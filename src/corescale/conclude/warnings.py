@@ -39,7 +39,7 @@ def warnings(records: Sequence[Record], experiment: Experiment, width: float | N
     flags = noise.flag_launches(timed)
     bad = noise.disturbed(timed, flags)
     undisturbed = tuple(record for record in records if not record.timed or record.block not in bad)
-    failing, told = _told(timed, experiment)
+    failing, recorded = _recorded(timed, experiment)
     lines = [
         *failing,
         *_unreported(timed, experiment),
@@ -51,7 +51,7 @@ def warnings(records: Sequence[Record], experiment: Experiment, width: float | N
         *_nodes(records, experiment),
         *_short(timed),
         *other_memory(timed),
-        *told,
+        *recorded,
         *_flagged(flags, timed),
     ]
     return Warnings(tuple(lines), frozenset(places[flag.launch] for flag in flags), undisturbed)
@@ -59,31 +59,31 @@ def warnings(records: Sequence[Record], experiment: Experiment, width: float | N
 
 def _unreported(records: Sequence[Record], experiment: Experiment) -> Iterator[str]:
     """The metrics that no launch gave. Missing responses and bounded metrics are reported elsewhere."""
-    told = {experiment.response.partition(":")[2], *(each.metric for each in experiment.tuning.constraints)}
+    reported = {experiment.response.partition(":")[2], *(each.metric for each in experiment.tuning.constraints)}
     good = [record for record in records if record.ok]
     for name, source in experiment.metrics.items():
-        if good and name not in told and not any(name in record.metrics for record in good):
+        if good and name not in reported and not any(name in record.metrics for record in good):
             yield f"metric {name}={source}: no launch gave it"
 
 
-def _told(records: Sequence[Record], experiment: Experiment) -> tuple[list[str], list[str]]:
+def _recorded(records: Sequence[Record], experiment: Experiment) -> tuple[list[str], list[str]]:
     """What is doubtful by the records themselves: about launches that failed and count, and about all others."""
     failed = [(experiment.command(record.configuration).name, outcome(record)) for record in records if record.let_fail]
     failing = Counter(f"{name} {said}, and counts: -i" for name, said in failed).items()
-    told = Counter(said for record in records for said in record.warnings).items()
-    lines = [[f"{said} (in {n} of {len(records)} launches)" for said, n in counts] for counts in (failing, told)]
+    recorded = Counter(said for record in records for said in record.warnings).items()
+    lines = [[f"{said} (in {n} of {len(records)} launches)" for said, n in counts] for counts in (failing, recorded)]
     return lines[0], lines[1]
 
 
 def _quantised(records: Sequence[Record], experiment: Experiment) -> list[str]:
     """If the response is quantised in steps that hide what is asked for."""
-    told = Step.of(records, experiment.response)
+    step = Step.of(records, experiment.response)
     typical = median([record.response(experiment.response) for record in records])
-    if not (typical > 0 and told > experiment.stop.within * typical):
+    if not (typical > 0 and step > experiment.stop.within * typical):
         return []
     name = "the time" if experiment.response == "wall" else experiment.response
     return [
-        f"{name} is quantised in steps of {told:g}, {told / typical:.2g} of its median: what is less cannot be seen"
+        f"{name} is quantised in steps of {step:g}, {step / typical:.2g} of its median: what is less cannot be seen"
     ]
 
 

@@ -14,8 +14,8 @@ from corescale.records import Configuration, Record
 
 def detected(records: Sequence[Record]) -> frozenset[str] | None:
     """The known variables that the programs of these launches read; None if nothing recorded env reads."""
-    told = [record.reads for record in records if record.reads is not None]
-    return frozenset().union(*told) if told else None
+    known = [record.reads for record in records if record.reads is not None]
+    return frozenset().union(*known) if known else None
 
 
 def to_set(records: Sequence[Record]) -> frozenset[str] | None:
@@ -57,7 +57,7 @@ def unread(experiment: Experiment, reads: Collection[str] | None) -> Unread:
     return "ranks" if _of_ranks(experiment) and not {*reads} & RANK else ""
 
 
-def told_by_reads(experiment: Experiment) -> bool:
+def reads_show_p(experiment: Experiment) -> bool:
     """Whether env reads tell if p reaches the programs. They do if only variables set the number of threads, and for
     ranks."""
     return _by_variables(experiment) or _of_ranks(experiment)

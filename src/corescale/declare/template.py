@@ -39,7 +39,7 @@ def split(text: str, where: str, shell: str = "--shell") -> tuple[str, ...]:
     )
 
 
-def told(text: str) -> tuple[str, ...]:
+def shell_words(text: str) -> tuple[str, ...]:
     """The words of a shell's text that may name programs; if only a shell can split it, the words between blanks."""
     try:
         return tuple(shlex.split(text))

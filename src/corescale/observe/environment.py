@@ -83,10 +83,10 @@ def identity(file: Path) -> dict[str, Any]:
     seen = file.stat()
     try:
         with file.open("rb") as opened:
-            told: dict[str, Any] = {"sha256": hashlib.file_digest(opened, "sha256").hexdigest()}
+            version: dict[str, Any] = {"sha256": hashlib.file_digest(opened, "sha256").hexdigest()}
     except PermissionError:  # it may be launched, and not read
-        told = {"modified": seen.st_mtime_ns}
-    return {"path": str(file), "size": seen.st_size} | told
+        version = {"modified": seen.st_mtime_ns}
+    return {"path": str(file), "size": seen.st_size} | version
 
 
 def locate(program: str) -> Path:

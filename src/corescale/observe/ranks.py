@@ -122,7 +122,7 @@ def ended(
     """
     deleted = not (scratch.folder / "ranks" / LEAF).exists()
     ranks, undetected = _reports(scratch)
-    all_told = (
+    all_exact = (
         bool(ranks)
         and len(ranks) >= scratch.ranks
         and all(each.peak_memory_kind == "process" for each in ranks.values())
@@ -134,7 +134,7 @@ def ended(
         stopped=report.stopped or any(each.stopped for each in ranks.values()),
         cpu_kind="sampled" if any(each.cpu_kind == "sampled" for each in ranks.values()) else report.cpu_kind,
         peak_memory=max((each.peak_memory for each in ranks.values()), default=0),
-        peak_memory_kind="process" if all_told else "sampled",
+        peak_memory_kind="process" if all_exact else "sampled",
         peak_memory_floor=max((each.peak_memory_floor for each in ranks.values()), default=0),
         leftovers=report.leftovers + sum(each.leftovers for each in ranks.values()),
         survivors=tuple({*report.survivors, *(pid for each in ranks.values() for pid in each.survivors)}),

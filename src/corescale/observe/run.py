@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from corescale.declare import plan
-from corescale.declare.equivalent import detected, distinguishable, told_by_reads
+from corescale.declare.equivalent import detected, distinguishable, reads_show_p
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import baseline, configurations, untyped
 from corescale.declare.plan import Block, Invocation
@@ -184,8 +184,8 @@ class _Loop:
         everyone, wanted = configurations(self.experiment), self.experiment.warmup
         began, before = time.monotonic(), len(self.store.records)
         scan = self.experiment.scans and not self.launcher.virtual
-        told = scan and not wanted and told_by_reads(self.experiment)
-        if (self.experiment.same_output or self.experiment.stop.rule == "race" or told) and not before:
+        asks_reads = scan and not wanted and reads_show_p(self.experiment)
+        if (self.experiment.same_output or self.experiment.stop.rule == "race" or asks_reads) and not before:
             yield Block("warmup", (self.baseline,))
             self.say_what_it_buys()
         stop = self.experiment.stop

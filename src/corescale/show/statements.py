@@ -240,10 +240,10 @@ def forecast(one: Prediction | Scored, response: str = "wall") -> str:
     label = f"{text.clean(one.label)}: " if one.label else ""
     if isinstance(one, Scored):
         verdict = {True: "covered", False: "missed", None: "no interval"}[one.covered]
-        told = text.join(write(one.forecast))
+        interval = text.join(write(one.forecast))
         made = f"{text.count(one.p, 'core')} from up to {one.largest:g}, {one.made}"
         more = " (oversubscribed: not counted)" if one.oversubscribed else ""
-        return f"{label}{made}: {told}; measured {text.value(one.measured, response)}: {verdict}{more}"
+        return f"{label}{made}: {interval}; measured {text.value(one.measured, response)}: {verdict}{more}"
     warning = f"; warning: {one.warning}" if one.warning else ""
     there = "" if one.there is None else f"; measured {text.join(write(one.there))}"
     said = f"{label}{text.count(one.p, 'core')}: {text.join(write(one.seconds))}{there}{reach(one)}"
@@ -259,13 +259,13 @@ def reach(one: Prediction) -> str:
 def coverage(scored: Sequence[Scored]) -> str:
     """How many forecasts held, without those at more threads than cores."""
     scored = [one for one in scored if one.counts]
-    told = [one.covered is True for one in scored]
-    if not told:
+    held = [one.covered is True for one in scored]
+    if not held:
         return f"no forecast to score: a run needs {FEWEST_LEVELS} levels of p in its smaller half, and 6 blocks"
     sealed = [one.covered is True for one in scored if one.made == "sealed"]
-    of_them = f", {sum(sealed)} of {len(sealed)} sealed ones" if 0 < len(sealed) < len(told) else ""
-    kind = "sealed forecasts" if len(sealed) == len(told) else "forecasts"
+    of_them = f", {sum(sealed)} of {len(sealed)} sealed ones" if 0 < len(sealed) < len(held) else ""
+    kind = "sealed forecasts" if len(sealed) == len(held) else "forecasts"
     wide = median(one.forecast.high / one.forecast.low for one in scored if one.forecast.low and one.forecast.high)
     return (
-        f"{sum(told)} of {len(told)} {kind} covered what was measured{of_them}; half of them span {wide:.3g}x or more"
+        f"{sum(held)} of {len(held)} {kind} covered what was measured{of_them}; half of them span {wide:.3g}x or more"
     )

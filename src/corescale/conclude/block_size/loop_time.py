@@ -69,7 +69,7 @@ class LoopTime:
         found = least_squares(residuals, start, loss="soft_l1", f_scale=OUTLIER, bounds=(start - 8, start + 8))
         return dict(zip(START, np.exp(found.x).tolist(), strict=True))
 
-    def told(self, columns: Sequence[Column]) -> Mapping[str, float]:
+    def determined(self, columns: Sequence[Column]) -> Mapping[str, float]:
         """The `constants` that change the time of some column; the others keep their value of START."""
         known = self.constants(columns)
 

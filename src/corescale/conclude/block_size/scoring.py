@@ -153,5 +153,5 @@ def scores(of: Trained) -> Scores:
     if not any(column.case.iteration_ns for column in of.columns):
         models = {**models, "published": Published()}
     held_out = {name: of.held_out(model) for name, model in models.items()}
-    fitted, weights = ours.told(of.columns), balance.weights(of.columns)
+    fitted, weights = ours.determined(of.columns), balance.weights(of.columns)
     return Scores(len(of.columns), fitted, of.noise(), weights, of.by_launches(), held_out)

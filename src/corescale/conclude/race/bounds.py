@@ -73,11 +73,11 @@ def believe(codes: Codes, matrix: Floats, right: Floats, options: RaceOptions) -
 
     It shares what launches show among configurations with equal levels. It only orders; no claim rests upon it.
     """
-    told = np.flatnonzero(matrix.any(axis=1))  # the rest has no weight, so thousands of levels cost little
-    same = (codes[:, None, :] == codes[None, told, :]).sum(axis=-1)
-    prior = same / options.level + np.eye(len(codes))[:, told] / options.own
-    weighed = np.eye(told.size) + matrix[np.ix_(told, told)] @ prior[told]
-    return np.asarray(prior @ np.linalg.solve(weighed, right[told]))
+    counted = np.flatnonzero(matrix.any(axis=1))  # the rest has no weight, so thousands of levels cost little
+    same = (codes[:, None, :] == codes[None, counted, :]).sum(axis=-1)
+    prior = same / options.level + np.eye(len(codes))[:, counted] / options.own
+    weighed = np.eye(counted.size) + matrix[np.ix_(counted, counted)] @ prior[counted]
+    return np.asarray(prior @ np.linalg.solve(weighed, right[counted]))
 
 
 def trend(mixes: Floats, log_times: Floats) -> Floats | None:

@@ -165,8 +165,8 @@ def command(name: str, words: Sequence[str], shell: bool, where: str = "command"
     quoted = len(words) == 1 and not shell and not paths.is_file(words[0])
     argv = template.split(words[0], where) if quoted else tuple(words)
     if not argv:
-        told = "put it after the options, as in: -- ./program {threads}" if where == "command" else "name a program"
-        raise UsageError("no command", where="" if where == "command" else where, remedy=told)
+        remedy = "put it after the options, as in: -- ./program {threads}" if where == "command" else "name a program"
+        raise UsageError("no command", where="" if where == "command" else where, remedy=remedy)
     return Command(name=name, argv=argv if shell else (bundled(argv[0]), *argv[1:]), shell=shell)
 
 

@@ -313,4 +313,4 @@ def _must_have_had_means(reports: Iterable[SpawnReport], scratch: Scratch) -> No
 
 def _words(launch: Launch) -> tuple[str, ...]:
     """The words of a launch that may name programs."""
-    return ("/bin/sh", *template.told(" ".join(launch.argv))) if launch.shell else launch.argv
+    return ("/bin/sh", *template.shell_words(" ".join(launch.argv))) if launch.shell else launch.argv

@@ -119,8 +119,8 @@ class Simgrid(Local):
             f"--cfg=smpi/coll-selector:{self._platform.collectives}",
             f"--cfg=smpi/host-speed:{CORE_FLOPS:.0f}f",
             *(f"--cfg=smpi/simulate-computation:{'no' if threaded else 'yes'}", "--cfg=smpi/display-timing:yes"),
-            *("--cfg=smpi/bw-factor:0:1", "--cfg=smpi/lat-factor:0:1"),  # each link has the platform's bandwidth and latency
-            *(str(platform), "--", *request.argv[1:]),  # without --, SimGrid takes words of the program that look like its own
+            *("--cfg=smpi/bw-factor:0:1", "--cfg=smpi/lat-factor:0:1"),  # a link has its own speed
+            *(str(platform), "--", *request.argv[1:]),  # else SimGrid takes words that look like its own
         )
         t, costs = layout.threads_per_rank, {}
         for name, table in self._platform.fork_join.items() if t > 1 else ():

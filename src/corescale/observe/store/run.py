@@ -127,9 +127,9 @@ CHANGED = "restore the file, or measure again with --out DIR"
 
 def _must_be_whole(path: Path, experiment: Experiment, history: History) -> None:
     """Raises StoreError if records are missing at the end, or belong to launches that were never asked for."""
-    told = (path / FINISHED).read_bytes().split() if paths.is_file(path / FINISHED) else []
-    if told and told[0] != str(len(history.records)).encode():
-        what = f"holds {len(history.records)} launches that count, but {told[0].decode(errors='replace')} were measured"
+    kept = (path / FINISHED).read_bytes().split() if paths.is_file(path / FINISHED) else []
+    if kept and kept[0] != str(len(history.records)).encode():
+        what = f"holds {len(history.records)} launches that count, but {kept[0].decode(errors='replace')} were measured"
         raise StoreError(what, where=str(path / RECORDS), remedy=CHANGED)
     if len({record.plan for record in history.all_records}) > 1:
         raise StoreError("has launches of several plans", where=str(path / RECORDS), remedy=CHANGED)

@@ -206,8 +206,8 @@ def _notes(result: Result) -> Iterable[Text]:
 
 
 def _failures(result: Result) -> Iterable[Text]:
-    told = result.conclusion.candidates if isinstance(result.conclusion, Recommendation) else ()
-    excluded = {candidate.configuration for candidate in told if candidate.excluded}
+    candidates = result.conclusion.candidates if isinstance(result.conclusion, Recommendation) else ()
+    excluded = {candidate.configuration for candidate in candidates if candidate.excluded}
     bad = [record for record in result.timed if not record.ok and record.configuration not in excluded]
     for configuration in dict.fromkeys(record.configuration for record in bad):
         of = [record for record in bad if record.configuration == configuration]
