@@ -94,7 +94,7 @@ class Result:
         """The line to paste."""
         return self.lines.get(configuration, configuration.label)
 
-    def labels(self, configuration: Configuration) -> tuple[str, ...]:
+    def qualifiers(self, configuration: Configuration) -> tuple[str, ...]:
         """`fake`, `simulated`, `oversubscribed`: what a number of this configuration must carry."""
         found = self._launches.get(configuration, ())
         origins = {record.origin for record in found} - {"measured"}

@@ -94,12 +94,12 @@ def _ratios(result: Result) -> Groups:
     found = result.conclusion
     confirmed = []
     if isinstance(found, Recommendation) and found.gain:
-        over = "oversubscribed" in result.labels(found.winner)
+        over = "oversubscribed" in result.qualifiers(found.winner)
         confirmed = [(f"{CONFIRMED} {label(found.winner)}", found.gain, over)]
     shown = [(c, ratio) for c, ratio in result.ratios[1].items() if ratio.estimate > 0]
     if isinstance(found, Recommendation):  # fastest first
         shown = [*shown[:FASTEST], *(pair for pair in shown[FASTEST:] if pair[0] == found.baseline)]
-    measured = [(label(c), ratio, "oversubscribed" in result.labels(c)) for c, ratio in shown]
+    measured = [(label(c), ratio, "oversubscribed" in result.qualifiers(c)) for c, ratio in shown]
     return [("confirmed", confirmed), ("measured", measured)] if confirmed else [("measured", measured)]
 
 

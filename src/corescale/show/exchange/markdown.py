@@ -44,7 +44,7 @@ def _cells(table: Table, row: Benchmark, factor: float) -> Iterator[str]:
     for column, shown in table.cells(row.configuration):
         said = text.join(shown) or text.UNKNOWN
         yield _escape(said) if column.format.words else said
-    yield ", ".join([*table.result.labels(row.configuration), *([f"{failures} failed"] if failures else [])])
+    yield ", ".join([*table.result.qualifiers(row.configuration), *([f"{failures} failed"] if failures else [])])
 
 
 def _code(command: str) -> str:

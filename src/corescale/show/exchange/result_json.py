@@ -100,7 +100,7 @@ def _configuration(found: Any, result: Result) -> Json:
     """The values of a configuration, or of an object that has one."""
     own = found[0] if isinstance(found, tuple) else found
     configuration = own if isinstance(own, Configuration) else own.configuration
-    labels = result.labels(configuration)
+    labels = result.qualifiers(configuration)
     return {
         "levels": dict(configuration.levels),
         "layout": _json(schema.Layout, configuration.layout, result),

@@ -203,7 +203,7 @@ def table(result: Result) -> dict[str, Any]:
                 "name": label(configuration),
                 "raw": raw(configuration),
                 "roles": every.roles(configuration),
-                "alarms": [*result.labels(configuration), *_alarms(row)],
+                "alarms": [*result.qualifiers(configuration), *_alarms(row)],
                 "cells": list(every.cells(configuration)),
             }
             for configuration, row in every.rows.items()

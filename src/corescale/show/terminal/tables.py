@@ -86,7 +86,7 @@ def curve(result: Result, of: Curve) -> RenderableType:
 
 def _p(result: Result, row: Row) -> Text:
     failed = [f"{row.failures} failed"] if row.failures else []
-    p = Text("\n".join([str(row.p), *below(row.configuration), *result.labels(row.configuration), *failed]))
+    p = Text("\n".join([str(row.p), *below(row.configuration), *result.qualifiers(row.configuration), *failed]))
     p.stylize("yellow", len(str(row.p)))
     return p
 
@@ -103,7 +103,7 @@ def candidates(result: Result, found: Recommendation, of: Sequence[Candidate]) -
 
 def _candidate(found: Recommendation, one: Candidate, shown: columns.Table, shape: Shape) -> list[Text]:
     roles, excluded = ", ".join(shown.roles(one.configuration)), "excluded" if one.excluded else ""
-    notes = Text("\n".join(filter(None, [roles, excluded, *shown.result.labels(one.configuration)])))
+    notes = Text("\n".join(filter(None, [roles, excluded, *shown.result.qualifiers(one.configuration)])))
     named = Text(label(one.configuration))
     levels = [Text(level(name, of)) for name, of in one.configuration.levels]
     before = levels if shape.full else [Text("\n").join(filter(None, [named, notes]))]
@@ -118,7 +118,7 @@ def comparisons(result: Result) -> RenderableType:
 
     def rows(shown: columns.Table, shape: Shape) -> Iterable[Sequence[Text]]:
         for configuration in shown.rows:
-            marks = ", ".join([*shown.roles(configuration), *result.labels(configuration)])
+            marks = ", ".join([*shown.roles(configuration), *result.qualifiers(configuration)])
             name = label(configuration) + (f" ({marks})" if marks else "")
             yield [Text(name), *_cells(shown, configuration, shape)]
 
