@@ -155,7 +155,7 @@ def drift(log_times: npt.ArrayLike, configurations: npt.ArrayLike) -> tuple[Find
 class CarryOver:
     """The extra time of launches right after one configuration, as a share of their time."""
 
-    behind: int
+    predecessor: int
     """number of that configuration"""
     effect: float
     launches: int
@@ -182,8 +182,8 @@ def carry_over(log_times: npt.ArrayLike, configurations: npt.ArrayLike) -> Carry
     tests = 1 if size == 2 else size
     limit = float(scipy.special.ndtri(1 - 0.01 / tests / 2)) / math.sqrt(residual.size)
     found: CarryOver | None = None
-    for behind in np.unique(before):
-        after = (before == behind).astype(np.float64)
+    for predecessor in np.unique(before):
+        after = (before == predecessor).astype(np.float64)
         apart = after - (np.bincount(own, after, size) / np.maximum(launches, 1))[own]
         scale = math.sqrt(float((ranks**2).sum() * (apart**2).sum()))
         strength = abs(float((ranks * apart).sum())) / scale if scale else 0.0
@@ -191,8 +191,8 @@ def carry_over(log_times: npt.ArrayLike, configurations: npt.ArrayLike) -> Carry
             limit = strength
             gaps = [_gap(residual[1:][own == c], after[own == c] > 0) for c in np.unique(own)]
             shares = np.bincount(own, after, size) / np.maximum(launches, 1)
-            spoils = float(np.abs(shares - shares[behind]).max())
-            found = CarryOver(int(behind), math.expm1(float(np.nanmean(gaps))), int(after.sum()), spoils)
+            spoils = float(np.abs(shares - shares[predecessor]).max())
+            found = CarryOver(int(predecessor), math.expm1(float(np.nanmean(gaps))), int(after.sum()), spoils)
     return found
 
 

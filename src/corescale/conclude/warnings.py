@@ -171,7 +171,7 @@ def _carried(found: noise.CarryOver | None, configurations: Sequence[Configurati
     if found is not None:
         more = f"{100 * abs(found.effect):.3g}% {'longer' if found.effect > 0 else 'shorter'}"
         yield (
-            f"carry-over: a launch right behind {configurations[found.behind].label} takes {more};"
+            f"carry-over: a launch right behind {configurations[found.predecessor].label} takes {more};"
             f" up to {100 * abs(found.effect) * found.spoils:.3g}% is in a ratio; --prepare 'sleep 1' may part them"
         )
 

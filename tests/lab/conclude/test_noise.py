@@ -101,8 +101,8 @@ def ran(rng: np.random.Generator, blocks: int, effect: float) -> tuple[npt.NDArr
 def test_what_a_launch_leaves_to_the_next_is_found() -> None:
     rng = np.random.default_rng(1)
     found = noise.carry_over(*ran(rng, 20, 0.05))
-    assert found is not None and found.behind in (0, 1)
-    assert abs(found.effect) == pytest.approx(0.05, abs=0.02) and (found.effect > 0) == (found.behind == 1)
+    assert found is not None and found.predecessor in (0, 1)
+    assert abs(found.effect) == pytest.approx(0.05, abs=0.02) and (found.effect > 0) == (found.predecessor == 1)
 
 
 def test_nothing_left_is_seldom_found() -> None:

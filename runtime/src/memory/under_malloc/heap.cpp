@@ -139,15 +139,15 @@ bool carve(heap& h, page* p) noexcept {
     set_next(at(count - 1), p->free);
     p->free = at(0);
   } else {
-    // Each block goes behind a random one of those before it, or in front.
+    // Each block goes after a random one of those before it, or in front.
     for (std::uint32_t k = 0; k < count; ++k) {
-      const auto behind = static_cast<std::uint32_t>(draw(h) % (k + 1));
-      if (behind == k || !p->free) {
+      const auto previous = static_cast<std::uint32_t>(draw(h) % (k + 1));
+      if (previous == k || !p->free) {
         set_next(at(k), p->free);
         p->free = at(k);
       } else {
-        set_next(at(k), next_of(at(behind)));
-        set_next(at(behind), at(k));
+        set_next(at(k), next_of(at(previous)));
+        set_next(at(previous), at(k));
       }
     }
   }
@@ -304,7 +304,7 @@ bool give_to_abandoned(const heap& h, page* to, block* first, std::uint32_t coun
   return true;
 }
 
-/// A block of a page that is not this thread's to change goes home; so do those that are linked behind it.
+/// A block of a page that is not this thread's to change goes home; so do those that are linked after it.
 void send(page* to, block* first, block* last, std::uint32_t count) noexcept {
   heap* const owner = to->owner.load(std::memory_order_relaxed);
   if (owner->abandoned.load(std::memory_order_acquire) && give_to_abandoned(*owner, to, first, count))

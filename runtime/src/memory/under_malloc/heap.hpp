@@ -56,10 +56,10 @@ extern constinit std::uintptr_t secret;
 /// is less than the size of a segment. A value that a program writes is hardly ever that small.
 inline std::uintptr_t link_of(const block* b) noexcept { return b->word ^ secret; }
 inline bool is_link(std::uintptr_t link) noexcept { return link < segment_bytes; }
-inline block* behind(const block* b, std::uintptr_t link) noexcept {
+inline block* linked(const block* b, std::uintptr_t link) noexcept {
   return link ? reinterpret_cast<block*>(reinterpret_cast<std::uintptr_t>(b) ^ link) : nullptr;
 }
-inline block* next_of(const block* b) noexcept { return behind(b, link_of(b)); }
+inline block* next_of(const block* b) noexcept { return linked(b, link_of(b)); }
 inline void set_next(block* b, const block* next) noexcept {
   const auto here = reinterpret_cast<std::uintptr_t>(b), there = reinterpret_cast<std::uintptr_t>(next);
   b->word = (next ? here ^ there : 0) ^ secret;
@@ -79,7 +79,7 @@ void take_back(page* p) noexcept;
   const std::uintptr_t link = link_of(b);
   if (!is_link(link)) [[unlikely]]
     die("free memory was written to", b);
-  p->free = behind(b, link);
+  p->free = linked(b, link);
   ++p->used;
   b->word = 0;  // so that no live block looks like a free one
   return b;

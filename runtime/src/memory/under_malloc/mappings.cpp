@@ -20,7 +20,7 @@ namespace {
 struct mapping {
   char* memory;
   std::size_t bytes;
-  std::uint32_t behind = 0;  ///< bytes after these for a guard, if hardened
+  std::uint32_t guard_size = 0;  ///< bytes after these for a guard, if hardened
   guard guarded = guard::none;
 };
 
@@ -53,7 +53,7 @@ std::size_t find(const void* memory) noexcept {
 void drop(mapping one) noexcept {
   mapping_lock.leave();
   unprotect(one.memory + one.bytes, one.guarded);
-  unmap(one.memory, one.bytes + one.behind);
+  unmap(one.memory, one.bytes + one.guard_size);
   mapping_lock.take();
 }
 
@@ -166,7 +166,7 @@ std::size_t most_kept() noexcept {
 /// A hardened process keeps none: a returned block is unmapped, so that using it faults.
 void keep(mapping one) noexcept {
   const std::uint64_t now = now_ms();
-  const std::size_t most = most_kept(), wanted = !one.behind && one.bytes <= most / 2 ? one.bytes : 0;
+  const std::size_t most = most_kept(), wanted = !one.guard_size && one.bytes <= most / 2 ? one.bytes : 0;
   while (num_kept && (kept[0].since + chosen.decay_ms <= now || num_kept == kept.size() ||
                       counts.kept_bytes + wanted > most))
     drop_oldest();
@@ -180,10 +180,10 @@ void keep(mapping one) noexcept {
 
 void* take_mapping(std::size_t bytes, std::size_t alignment, std::size_t& dirty) noexcept {
   if (bytes > PTRDIFF_MAX - 2 * slice) return nullptr;
-  const std::size_t behind = guard_bytes();
-  bytes = round_up((bytes ? bytes : 1) + behind, slice) - behind;
+  const std::size_t guard_size = guard_bytes();
+  bytes = round_up((bytes ? bytes : 1) + guard_size, slice) - guard_size;
   mapping taken{};
-  if (!behind) {
+  if (!guard_size) {
     const locked hold(mapping_lock);
     taken = reuse(bytes, alignment);
   }
@@ -195,10 +195,10 @@ void* take_mapping(std::size_t bytes, std::size_t alignment, std::size_t& dirty)
   }
   if (!taken.memory) {
     dirty = 0;
-    taken = {static_cast<char*>(map_aligned(bytes + behind, alignment)), bytes,
-             static_cast<std::uint32_t>(behind)};
+    taken = {static_cast<char*>(map_aligned(bytes + guard_size, alignment)), bytes,
+             static_cast<std::uint32_t>(guard_size)};
     if (!taken.memory) return nullptr;
-    if (behind) taken.guarded = protect(taken.memory + bytes);
+    if (guard_size) taken.guarded = protect(taken.memory + bytes);
   }
   const locked hold(mapping_lock);
   if (insert(taken)) return taken.memory;
@@ -227,7 +227,7 @@ void* resize_mapping(void* memory, std::size_t bytes) noexcept {
   bytes = round_up(bytes, slice);
   const locked hold(mapping_lock);
   const mapping* const at = known(memory);
-  if (!at || at->behind) return nullptr;
+  if (!at || at->guard_size) return nullptr;
   const mapping old = *at;
   // Before it moves, because another thread may get the old address at once. Its room in the table stays
   // reserved.
