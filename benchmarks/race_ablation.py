@@ -75,7 +75,7 @@ def _share_alone(self: Race) -> int:
     whole, found = self.budget.whole, self.standing
     if math.isinf(whole) or (len(found.rows) and found.leader == self._columns[self.now]):
         return 0
-    return int(whole * self.options.room)
+    return int(whole * self.options.pairs_share)
 
 
 PLAN = Plan.of
@@ -85,7 +85,7 @@ INTERVAL = confirmation.interval
 RULES = [
     Variant("no order term in pairs", patches=((confirmation, "interval", _without_order),)),
     Variant("no scatter of single launches", patches=((confirmation, "FEW", 0),)),
-    Variant("no belief", dataclasses.replace(OPTIONS, level=1e9, own=1e-6, drawn=1.0)),
+    Variant("no belief", dataclasses.replace(OPTIONS, level=1e9, interaction=1e-6, rare_levels=1.0)),
     Variant("no model of threads x ranks", patches=((bounds, "trend", lambda *_: None),)),
     Variant("the leader, not the fewest changes", patches=((Race, "leader", _leader),)),
     Variant("no half steps", patches=((race, "half_steps", lambda logs, *_: np.zeros(logs.shape[1])),)),

@@ -101,7 +101,7 @@ def _launches(experiment: Experiment) -> tuple[int, int]:
     stop, count = experiment.stop, len(configurations(experiment))
     least, most = count * stop.min_blocks, count * stop.max_blocks
     if stop.rule == "race":
-        fresh = OPTIONS.least if stop.confirm_pairs is None else stop.confirm_pairs
+        fresh = OPTIONS.fewest_pairs if stop.confirm_pairs is None else stop.confirm_pairs
         least, most = (1 + each * count + 2 * fresh for each in RACE_LAUNCHES)
     limit = most if stop.launches is None else stop.launches
     return min(least, limit), min(most, limit)

@@ -75,7 +75,7 @@ def believe(codes: Codes, matrix: Floats, right: Floats, options: RaceOptions) -
     """
     counted = np.flatnonzero(matrix.any(axis=1))  # the rest has no weight, so thousands of levels cost little
     same = (codes[:, None, :] == codes[None, counted, :]).sum(axis=-1)
-    prior = same / options.level + np.eye(len(codes))[:, counted] / options.own
+    prior = same / options.level + np.eye(len(codes))[:, counted] / options.interaction
     weighed = np.eye(counted.size) + matrix[np.ix_(counted, counted)] @ prior[counted]
     return np.asarray(prior @ np.linalg.solve(weighed, right[counted]))
 

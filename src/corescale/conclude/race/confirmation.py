@@ -40,8 +40,8 @@ class Plan:
 
 def first_look(lead: float, noise: float, options: RaceOptions) -> int:
     """Pairs to the first look, if the gain is this lead and the variance of a launch this noise."""
-    needed = 2 * noise * (options.seen / max(lead, 1e-3)) ** 2
-    return max(options.least, min(options.most, math.ceil(needed)))
+    needed = 2 * noise * (options.lead_errors / max(lead, 1e-3)) ** 2
+    return max(options.fewest_pairs, min(options.most_pairs, math.ceil(needed)))
 
 
 class Scatter(NamedTuple):

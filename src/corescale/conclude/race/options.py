@@ -18,19 +18,20 @@ class RaceOptions:
     modes do not widen them."""
     level: float = 0.03
     """Variance of noise over that of a factor's level: how far the surrogate shrinks the effect of a level."""
-    own: float = 0.1
-    """The same for a configuration's effect beyond those of its levels."""
-    drawn: float = 0.5
-    """Share of a block of the opening whose levels came least often, because the surrogate may mislead."""
-    least: int = 6
-    """The fewest confirmation pairs to the first look, if the budget pays for them."""
-    most: int = 40
-    """The most confirmation pairs to the first look."""
-    seen: float = 5.7
-    """The first look comes when the lead is this many standard errors: 4 would find it in 98% at an error of 5%, but
-    the lead is partly luck."""
-    room: float = 0.25
-    """The most confirmation pairs for which a budget keeps room, as a share of the launches that it pays for."""
+    interaction: float = 0.1
+    """The same for a configuration's own effect, beyond those of its levels."""
+    rare_levels: float = 0.5
+    """Share of a block of the opening for configurations whose levels were launched least often, because the surrogate
+    may mislead."""
+    fewest_pairs: int = 6
+    """The fewest confirmation pairs before the first look, if the budget pays for them."""
+    most_pairs: int = 40
+    """The most confirmation pairs before the first look."""
+    lead_errors: float = 5.7
+    """The first look comes when the lead is this many standard errors. 4 would find it in 98% of races at an error of
+    5%, but the lead is partly luck."""
+    pairs_share: float = 0.25
+    """A budget keeps room for confirmation pairs: at most this share of the launches that it pays for."""
     cap: float = 3.0
     """A launch that takes this multiple of the fastest median is killed: noise of that size is a fault."""
     rehearsals: int = 3

@@ -199,7 +199,7 @@ class Race:
             return [found.leader, *order[: int(max(1, min(order.size, left - 1)))].tolist()]
         most = BASELINE_EVERY - (found.leader != self._columns[self.now])  # the baseline need not return in it
         many = int(max(1, min(most - 1, left - 1, new.size)))
-        hopeful = many - int(self.options.drawn * many + self._drawing.random()) if len(found.rows) else 0
+        hopeful = many - int(self.options.rare_levels * many + self._drawing.random()) if len(found.rows) else 0
         chosen, seen = [found.leader, *self._hopeful(new)[:hopeful].tolist()], np.flatnonzero(found.tried)
         while len(chosen) <= many:
             same = self._codes[new][:, None, :] == self._codes[[*seen, *chosen]][None, :, :]
@@ -229,9 +229,9 @@ class Race:
             return self.experiment.stop.confirm_pairs
         if math.isinf(whole) or (len(found.rows) and found.leader == self._columns[self.now]):
             return 0
-        wanted = self.options.least if not found.fit.freedom.sum() else self._first_look(found.leader)
-        behind = (whole - 1 - min(BASELINE_EVERY, len(self._everyone))) // 2  # the first launch and the first block
-        room = int(min(wanted, max(2, min(behind, max(self.options.least, whole * self.options.room)))))
+        wanted = self.options.fewest_pairs if not found.fit.freedom.sum() else self._first_look(found.leader)
+        affordable = (whole - 1 - min(BASELINE_EVERY, len(self._everyone))) // 2  # the first launch and the first block
+        room = int(min(wanted, max(2, min(affordable, max(self.options.fewest_pairs, whole * self.options.pairs_share)))))
         return room if 2 * room + 3 <= whole else 0  # two launches to compare come first
 
     def _first_look(self, c: int) -> int:

@@ -119,7 +119,7 @@ def test_belief_from_the_launched_alone_is_that_from_everything() -> None:
     rows[:, :9] = rng.normal(0, 0.1, (5, 9))
     _, matrix, right = bounds.fit(rows)
     same = (codes[:, None, :] == codes[None, :, :]).sum(axis=-1)
-    prior = same / OPTIONS.level + np.eye(k) / OPTIONS.own
+    prior = same / OPTIONS.level + np.eye(k) / OPTIONS.interaction
     whole = prior @ np.linalg.solve(np.eye(k) + matrix @ prior, right)
     assert bounds.believe(codes, matrix, right, OPTIONS) == pytest.approx(whole)
 
@@ -145,9 +145,9 @@ def test_the_looks_at_pairs_share_the_error() -> None:
 
 
 def test_the_first_look_is_planned_from_the_lead_and_the_noise() -> None:
-    assert first_look(0.2, 1e-4, OPTIONS) == OPTIONS.least
-    assert first_look(0.1, 0.05, OPTIONS) == OPTIONS.most
-    assert OPTIONS.least < first_look(0.1, 0.004, OPTIONS) < OPTIONS.most
+    assert first_look(0.2, 1e-4, OPTIONS) == OPTIONS.fewest_pairs
+    assert first_look(0.1, 0.05, OPTIONS) == OPTIONS.most_pairs
+    assert OPTIONS.fewest_pairs < first_look(0.1, 0.004, OPTIONS) < OPTIONS.most_pairs
 
 
 def test_a_refuted_leader_ends_the_race_and_the_baseline_is_kept() -> None:
