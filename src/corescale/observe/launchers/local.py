@@ -19,7 +19,7 @@ from corescale.declare.factors import Launch
 from corescale.declare.plan import Invocation
 from corescale.errors import InconclusiveError, UnavailableError, UsageError
 from corescale.machine import Machine
-from corescale.observe import environment, hooks, other_load, preload, sources
+from corescale.observe import environment, hooks, other_runs, preload, sources
 from corescale.observe.hooks import HookRunner
 from corescale.observe.launchers.launcher import Launcher
 from corescale.observe.launchers.recorder import Recorder, keeps_output
@@ -91,7 +91,7 @@ class Local(Launcher):
             what = "does not show this process, so that what a launch leaves could not be found and ended"
             raise UnavailableError(what, where="/proc", remedy="mount one of this pid namespace: unshare --mount-proc")
         sweep(self.place)
-        other_load.announce()
+        other_runs.announce()
         orphans.adopt()
         hooks.must_start(self._experiment)
         self._is_set_up = True
@@ -133,7 +133,7 @@ class Local(Launcher):
         return sum(bool(each.libraries) for each in wanted - self._proved.keys())
 
     def launch(self, block: Sequence[Invocation]) -> Iterator[Record]:
-        for line in other_load.notes() if self.place is None else ():
+        for line in other_runs.notes() if self.place is None else ():
             self._note_once(line)
         for invocation in block:
             self._prove(invocation.configuration)
@@ -286,7 +286,7 @@ class Local(Launcher):
 
     def _beside(self) -> Iterable[str]:
         """The warnings of others that measure here, if launches run here."""
-        return other_load.warnings() if self.place is None else ()
+        return other_runs.warnings() if self.place is None else ()
 
     def _output(self, scratch: Scratch) -> Path | None:
         """None: nowhere, which costs the program least."""

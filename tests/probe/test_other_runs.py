@@ -6,9 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from corescale.observe import other_load
+from corescale.observe import other_runs
 
-ANNOUNCE = "from corescale.observe import other_load; other_load.announce(); print('here', flush=True); input()"
+ANNOUNCE = "from corescale.observe import other_runs; other_runs.announce(); print('here', flush=True); input()"
 
 
 def test_another_lab_is_noticed_while_it_measures_and_no_longer() -> None:
@@ -18,17 +18,17 @@ def test_another_lab_is_noticed_while_it_measures_and_no_longer() -> None:
     )
     assert other.stdout is not None
     assert other.stdout.readline() == "here\n"
-    other_load.announce()
-    assert any(f"process {other.pid}" in note for note in other_load.notes())
-    assert any("another corescale" in warning for warning in other_load.warnings())
+    other_runs.announce()
+    assert any(f"process {other.pid}" in note for note in other_runs.notes())
+    assert any("another corescale" in warning for warning in other_runs.warnings())
     other.kill()
     other.communicate()
-    assert not any(f"process {other.pid}" in note for note in other_load.notes())
+    assert not any(f"process {other.pid}" in note for note in other_runs.notes())
 
 
 def test_this_lab_is_none_of_the_others() -> None:
-    other_load.announce()
-    assert os.getpid() not in other_load.labs()
+    other_runs.announce()
+    assert os.getpid() not in other_runs.processes()
 
 
 def test_another_lab_is_a_warning_of_the_run_beside_it(tmp_path: Path) -> None:

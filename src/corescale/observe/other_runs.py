@@ -26,7 +26,7 @@ def announce() -> socket.socket:
     return here
 
 
-def labs() -> list[int]:
+def processes() -> list[int]:
     """The process ids of the other labs."""
     found = {int(pid) for pid in re.findall(rf"@{_NAME}(\d+)$", read(Path("/proc/net/unix")), re.MULTILINE)}
     return sorted(found - {os.getpid()})
@@ -34,12 +34,12 @@ def labs() -> list[int]:
 
 def notes() -> Iterator[str]:
     """What disturbs measurements now, one line each, with the process that causes it."""
-    for pid in labs():
+    for pid in processes():
         yield f"another corescale measures on this machine (process {pid}): both disturb each other"
 
 
 def warnings() -> Iterator[str]:
     """What makes a launch at this moment doubtful, one line each. The process is left out, so that equal warnings are
     one."""
-    if labs():
+    if processes():
         yield "another corescale measured on this machine: both disturb each other"
