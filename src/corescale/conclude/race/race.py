@@ -231,7 +231,8 @@ class Race:
             return 0
         wanted = self.options.fewest_pairs if not found.fit.freedom.sum() else self._first_look(found.leader)
         affordable = (whole - 1 - min(BASELINE_EVERY, len(self._everyone))) // 2  # the first launch and the first block
-        room = int(min(wanted, max(2, min(affordable, max(self.options.fewest_pairs, whole * self.options.pairs_share)))))
+        most = max(self.options.fewest_pairs, whole * self.options.pairs_share)
+        room = int(min(wanted, max(2, min(affordable, most))))
         return room if 2 * room + 3 <= whole else 0  # two launches to compare come first
 
     def _first_look(self, c: int) -> int:
