@@ -22,7 +22,7 @@ from corescale.endings import ending
 from corescale.errors import CorescaleError, InconclusiveError
 from corescale.machine import Machine
 from corescale.observe import hooks, launchers, store
-from corescale.observe.launchers.local import Local
+from corescale.observe.launchers.spawning import SpawningLauncher
 from corescale.observe.profiler import Profiled, profiled
 from corescale.observe.symbols import Symbols
 from corescale.records import Configuration
@@ -118,7 +118,7 @@ def launched(
     stdin = Path(experiment.input) if experiment.input else None
     launcher = launchers.create("", experiment, machine)
     launcher.subject()  # raises ProgramError for what is not here
-    ranked = (launcher, chosen.layout) if isinstance(launcher, Local) else None
+    ranked = (launcher, chosen.layout) if isinstance(launcher, SpawningLauncher) else None
     if one_cpu and not launcher.starts_ranks:
         launch = launch.within((launch.affinity or machine.affinity)[:1])
     seen = profiled(launch, chosen.layout.threads_per_rank, experiment.timeout, stdin, ranked)

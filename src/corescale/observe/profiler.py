@@ -13,7 +13,7 @@ from corescale import native
 from corescale.declare.factors import Launch
 from corescale.errors import CorescaleError, ProgramError
 from corescale.observe import sources, timeline
-from corescale.observe.launchers.local import Local
+from corescale.observe.launchers.spawning import SpawningLauncher
 from corescale.observe.scratch import Scratch, sweep
 from corescale.observe.spawn import Spawner, SpawnReport, SpawnRequest
 from corescale.observe.timeline import seconds
@@ -120,7 +120,7 @@ def profiled(
     processors: int,
     timeout: float | None = None,
     stdin: Path | None = None,
-    ranked: tuple[Local, Layout] | None = None,
+    ranked: tuple[SpawningLauncher, Layout] | None = None,
 ) -> Profiled:
     """Launches once; `ranked`: what starts ranks, and how many. Raises ProgramError if it cannot be started."""
     sweep()

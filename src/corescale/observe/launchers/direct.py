@@ -3,13 +3,13 @@
 
 from collections.abc import Mapping
 
-from corescale.observe.launchers.local import Local
+from corescale.observe.launchers.spawning import SpawningLauncher
 from corescale.observe.scratch import Scratch
 from corescale.observe.spawn import SpawnReport, SpawnRequest
 from corescale.records import Layout
 
 
-class Direct(Local):
+class Direct(SpawningLauncher):
     """See Launcher."""
 
     name = "direct"

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from corescale.endings import boxed
 from corescale.observe import environment, ranks
-from corescale.observe.launchers.local import Local
+from corescale.observe.launchers.spawning import SpawningLauncher
 from corescale.observe.launchers.seats import binding, cores
 from corescale.observe.scratch import Scratch
 from corescale.observe.spawn import SpawnReport, SpawnRequest
@@ -37,7 +37,7 @@ MUCH = 0.1
 OVERHEAD = f"starting and ending the ranks took more than {MUCH:.0%} of it; --response region:NAME leaves that out"
 
 
-class Mpi(Local):
+class Mpi(SpawningLauncher):
     """See Launcher."""
 
     name = "mpi"

@@ -20,7 +20,7 @@ from corescale.declare.plan import Invocation
 from corescale.errors import CorescaleError, ProgramError, UsageError
 from corescale.machine import Machine
 from corescale.observe import environment
-from corescale.observe.launchers.local import Local
+from corescale.observe.launchers.spawning import SpawningLauncher
 from corescale.observe.launchers.platform import CORE_FLOPS, Platform, at
 from corescale.observe.scratch import Scratch
 from corescale.observe.spawn import SpawnReport, SpawnRequest
@@ -47,7 +47,7 @@ FORK_JOIN = "CORESCALE_FORK_JOIN"
 """variable with the seconds that a loop on threads takes besides its work; with _NAME for one threading system"""
 
 
-class Simgrid(Local):
+class Simgrid(SpawningLauncher):
     """See Launcher."""
 
     starts_ranks = True

@@ -25,7 +25,7 @@ from corescale.machine import Machine
 from corescale.observe import environment, ranks
 from corescale.observe.launchers import remote_failures
 from corescale.observe.launchers.allocation import GRACE, Allocation, asked, permitted
-from corescale.observe.launchers.local import Local
+from corescale.observe.launchers.spawning import SpawningLauncher
 from corescale.observe.scratch import Scratch
 from corescale.observe.spawn import SpawnReport, SpawnRequest
 from corescale.records import Configuration, Layout, Record
@@ -39,7 +39,7 @@ USABLE = ("idle", "mix", "alloc", "comp", "plnd", "resv")
 """how the states of nodes begin that work"""
 
 
-class Slurm(Local):
+class Slurm(SpawningLauncher):
     """See Launcher."""
 
     name = "slurm"

@@ -24,7 +24,7 @@ from corescale.observe.launchers.fake import Fake
 from corescale.observe.launchers.landscape import (
     Landscape,
 )
-from corescale.observe.launchers.local import Local
+from corescale.observe.launchers.spawning import SpawningLauncher
 from corescale.observe.run import run
 from corescale.observe.scratch import Scratch
 from corescale.observe.spawn import SpawnReport, SpawnRequest
@@ -42,7 +42,7 @@ def landscape_file(tmp_path: Path) -> Path:
     return path
 
 
-class Wrapped(Local):
+class Wrapped(SpawningLauncher):
     """Starts each rank by a script of the site's own, all at once."""
 
     name = "wrapped"

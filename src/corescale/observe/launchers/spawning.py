@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 (more than 300 lines: what all launchers that start processes share)
-"""Launches programs on this machine through the spawner: one at a time, or several, each on CPUs of its own."""
+"""The base class of launchers that start programs through corescale-spawn: one launch at a time, or several, each on CPUs
+of its own."""
 
 import contextlib
 import math
@@ -43,7 +44,7 @@ BROKEN = ("failed", "signal")
 """How a program may end that does not tolerate a preloaded library, such as one with a sanitizer."""
 
 
-class Local(Launcher):
+class SpawningLauncher(Launcher):
     """See Launcher. A subclass says in `through` and `ended` what is between the spawner and the program."""
 
     has_seats: ClassVar[bool] = False
