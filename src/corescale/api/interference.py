@@ -19,7 +19,7 @@ from corescale.observe.launchers import Launcher
 from corescale.show import text
 
 PAIRS = 8
-"""each has a launch alone and one launch in every seat: with fewer no interval is narrow enough"""
+"""pairs of a launch alone and a launch in every slot; with fewer pairs no interval is narrow enough"""
 
 
 def must_not_disturb(experiment: Experiment, launcher: Launcher, jobs: int, note: Callable[[str], None]) -> None:

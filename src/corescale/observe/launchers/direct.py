@@ -13,7 +13,7 @@ class Direct(SpawningLauncher):
     """See Launcher."""
 
     name = "direct"
-    has_seats = True
+    has_slots = True
 
     @classmethod
     def cannot(cls, layout: Layout) -> str | None:

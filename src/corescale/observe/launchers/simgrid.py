@@ -53,7 +53,7 @@ class Simgrid(SpawningLauncher):
     starts_ranks = True
     only_if_asked = True
     takes = "platform"
-    has_seats = True
+    has_slots = True
 
     def __init__(self, experiment: Experiment, machine: Machine, platform: Platform) -> None:
         super().__init__(experiment, machine)

@@ -46,7 +46,7 @@ class Slurm(SpawningLauncher):
     starts_ranks = True
     only_if_asked = True
     takes = "allocation"
-    has_seats = True
+    has_slots = True
 
     def __init__(self, experiment: Experiment, machine: Machine, words: Sequence[str] = ()) -> None:
         super().__init__(experiment, machine)
@@ -100,7 +100,7 @@ class Slurm(SpawningLauncher):
 
     def launch(self, block: Sequence[Invocation]) -> Iterator[Record]:
         widest = max(each.configuration.layout.nodes for each in block)
-        with self._allocated(self._seats[-1].first + widest):
+        with self._allocated(self._slots[-1].first + widest):
             yield from super().launch(block)
 
     def through(self, request: SpawnRequest, layout: Layout, scratch: Scratch) -> SpawnRequest:
@@ -109,7 +109,7 @@ class Slurm(SpawningLauncher):
         nobody = [()] * (layout.ranks_per_node * layout.nodes)  # Slurm binds
         leaf = ranks.leaf(request, scratch, nobody, afar=True)
         words = ("srun", f"--jobid={self._held.job}", "--kill-on-bad-exit=1", f"--mpi={mpi()}")
-        nodes = ",".join(self._held.nodes[self._seat.first :][: layout.nodes])
+        nodes = ",".join(self._held.nodes[self._slot.first :][: layout.nodes])
         argv = (*words, *_shape(layout, self._machine), f"--nodelist={nodes}", str(leaf))
         return ranks.afar(request, argv, {}, allowance=ALLOWANCE, grace=GRACE)
 

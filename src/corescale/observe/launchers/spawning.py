@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 (more than 300 lines: what all launchers that start processes share)
-"""The base class of launchers that start programs through corescale-spawn: one launch at a time, or several, each on CPUs
-of its own."""
+"""The base of launchers that start programs through corescale-spawn: one launch at a time, or several, each on CPUs of
+its own."""
 
 import contextlib
 import math
@@ -24,7 +24,7 @@ from corescale.observe import environment, hooks, other_runs, preload, sources
 from corescale.observe.hooks import HookRunner
 from corescale.observe.launchers.launcher import Launcher
 from corescale.observe.launchers.recorder import Recorder, keeps_output
-from corescale.observe.launchers.seats import Seat, at_once, on_nodes, seats
+from corescale.observe.launchers.slots import Slot, at_once, on_nodes, slots
 from corescale.observe.scratch import Scratch, sweep
 from corescale.observe.spawn import Spawner, SpawnReport, SpawnRequest, orphans
 from corescale.observe.timeouts import Timeouts
@@ -47,7 +47,7 @@ BROKEN = ("failed", "signal")
 class SpawningLauncher(Launcher):
     """See Launcher. A subclass says in `through` and `ended` what is between the spawner and the program."""
 
-    has_seats: ClassVar[bool] = False
+    has_slots: ClassVar[bool] = False
     """whether several launches can be made at once, each on CPUs or nodes of its own"""
     place: Path | None = None
     """folder for what launches need, if they run on other machines, which share it; None: they run here"""
@@ -58,8 +58,8 @@ class SpawningLauncher(Launcher):
                 f"standard output cannot go to {experiment.output!r}", where="--output", remedy="name a file, or null"
             )
         self._experiment, self._machine = experiment, machine
-        self._seats: tuple[Seat, ...] = (Seat(spawner=spawner or Spawner()),)
-        self._mine = threading.local()  # the seat of the thread that launches
+        self._slots: tuple[Slot, ...] = (Slot(spawner=spawner or Spawner()),)
+        self._mine = threading.local()  # the slot of the thread that launches
         self._recording = threading.Lock()
         self._hooks, self._timeouts = HookRunner(experiment), Timeouts(experiment.stop)
         self._sources = sources.wanted(experiment)
@@ -114,17 +114,17 @@ class SpawningLauncher(Launcher):
         files |= {str(library): library for each in self._every_launch() for library in each.preload}
         known = {name: environment.identity(files[name]) for name in sorted(files)}
         found = {"programs": known, "sources": list(self._probes)}
-        return found if len(self._seats) == 1 else {**found, "jobs": len(self._seats)}
+        return found if len(self._slots) == 1 else {**found, "jobs": len(self._slots)}
 
     def side_by_side(self, jobs: int) -> None:
-        if not self.has_seats:
+        if not self.has_slots:
             super().side_by_side(jobs)
         chosen = grid.configurations(self._experiment)
         if self.place is not None:
-            self._seats = on_nodes(self._experiment, jobs, max(e.layout.nodes for e in chosen), self._machine.nodes)
+            self._slots = on_nodes(self._experiment, jobs, max(e.layout.nodes for e in chosen), self._machine.nodes)
             return
         width = self._width(max(each.layout.of_node for each in chosen))
-        self._seats = seats(self._experiment, map(self._launch_of, chosen), jobs, width)
+        self._slots = slots(self._experiment, map(self._launch_of, chosen), jobs, width)
 
     def line(self, configuration: Configuration, reads: Collection[str] | None = None) -> str:
         return self._launch_of(configuration).needed(reads).line
@@ -138,25 +138,25 @@ class SpawningLauncher(Launcher):
             self._note_once(line)
         for invocation in block:
             self._prove(invocation.configuration)
-        alone = len(self._seats) == 1
-        yield from map(self._launch_once, block) if alone else at_once(self._seats, block, self._launch_in)
+        alone = len(self._slots) == 1
+        yield from map(self._launch_once, block) if alone else at_once(self._slots, block, self._launch_in)
 
-    def _launch_in(self, invocation: Invocation, seat: Seat) -> Record:
-        self._mine.seat = seat
+    def _launch_in(self, invocation: Invocation, slot: Slot) -> Record:
+        self._mine.slot = slot
         return self._launch_once(invocation)
 
     @property
-    def _seat(self) -> Seat:
-        """The seat of the launch that this thread is making."""
-        return cast(Seat, getattr(self._mine, "seat", self._seats[0]))
+    def _slot(self) -> Slot:
+        """The slot of the launch that this thread is making."""
+        return cast(Slot, getattr(self._mine, "slot", self._slots[0]))
 
     def _width(self, threads: int) -> int:
         """CPUs that a launch with so many threads on a node takes here."""
         return threads
 
     def cancel(self) -> None:
-        for seat in self._seats:
-            seat.spawner.cancel()
+        for slot in self._slots:
+            slot.spawner.cancel()
 
     def close(self) -> None:
         if self._is_set_up:
@@ -234,7 +234,7 @@ class SpawningLauncher(Launcher):
             if launch.preload and not proved and report.status == "ok":
                 raise preload.failed(self._doubts.get(wanted, ()))
             found = sources.read(watching, scratch, succeeded=report.status == "ok")
-            if len(self._seats) > 1:
+            if len(self._slots) > 1:
                 report = replace(report, foreign=None)  # what neighbours use is no other program's
             with self._recording:
                 record = self._recorder.record(invocation, report, ranks, found, scratch)
@@ -264,14 +264,14 @@ class SpawningLauncher(Launcher):
         request = SpawnRequest(
             argv=launch.command,
             environment=sources.environment(watching, launch.variables, scratch),
-            affinity=launch.affinity or self._seat.cpus,
+            affinity=launch.affinity or self._slot.cpus,
             timeout=None if math.isinf(longest) else longest,
             stdin=Path(self._experiment.input) if self._experiment.input else None,
             stdout=scratch.output,
             prove=prove,
             memory_group=self._experiment.cgroup == "auto",
         )
-        report = self._seat.spawner.spawn(self.through(request, layout, scratch))
+        report = self._slot.spawner.spawn(self.through(request, layout, scratch))
         self._timeouts.launched()
         if report.status == "cancelled":
             raise KeyboardInterrupt

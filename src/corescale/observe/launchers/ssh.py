@@ -55,7 +55,7 @@ class Ssh(Mpi):
     name = "ssh"
     only_if_asked = True
     takes = "hosts"
-    has_seats = True
+    has_slots = True
 
     def __init__(self, experiment: Experiment, machine: Machine, hosts: Sequence[Host]) -> None:
         super().__init__(experiment, machine)
@@ -88,7 +88,7 @@ class Ssh(Mpi):
     def through(self, request: SpawnRequest, layout: Layout, scratch: Scratch) -> SpawnRequest:
         each = layout.ranks_per_node
         file = scratch.of("ssh") / "hosts"
-        mine = self._hosts[self._seat.first :][: layout.nodes]
+        mine = self._hosts[self._slot.first :][: layout.nodes]
         file.write_text("".join(f"{host.name} slots={each}\n" for host in mine))
         leaf = ranks.leaf(request, scratch, [()] * (each * layout.nodes), afar=True)
         exported = (word for name in EXPORTED for word in ("-x", name))
@@ -115,7 +115,7 @@ class Ssh(Mpi):
             file.write_text(f"{host} slots=1\n")
             argv = (*self._mpirun(Layout()), "--hostfile", str(file), "-n", "1", "--wdir", "/", "true")
             request = SpawnRequest(argv, _variables(), timeout=TRY, grace=GRACE, memory_group=False)
-            tried = self._seat.spawner.spawn(request)
+            tried = self._slot.spawner.spawn(request)
             if tried.status == "cancelled":
                 raise KeyboardInterrupt
             if tried.status != "ok":

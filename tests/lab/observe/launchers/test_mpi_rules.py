@@ -11,7 +11,7 @@ from corescale.declare.experiment import Experiment
 from corescale.errors import UnavailableError, UsageError
 from corescale.machine import Machine
 from corescale.observe import launchers
-from corescale.observe.launchers import mpi, seats
+from corescale.observe.launchers import mpi, slots
 from corescale.records import Layout
 from corescale.topology import Cpu
 from support.mpi import needs_mpi
@@ -41,13 +41,13 @@ def test_whole_cores_first_then_hardware_threads_then_none(
 ) -> None:
     """Two sockets of two cores with two hardware threads each."""
     machine = dataclasses.replace(two_cores, cpus=cpus(2, 2, 2), affinity=tuple(range(8)))
-    assert seats.binding(machine, None, layout) == expected
+    assert slots.binding(machine, None, layout) == expected
 
 
 def test_a_mask_of_the_configuration_is_shared_out(two_cores: Machine) -> None:
     machine = dataclasses.replace(two_cores, cpus=cpus(1, 4, 1), affinity=tuple(range(4)))
-    assert seats.binding(machine, (1, 3), Layout(1, 2)) == [(1,), (3,)]
-    assert seats.binding(machine, (1, 3), Layout(2, 2)) == [(1, 3), (1, 3)]
+    assert slots.binding(machine, (1, 3), Layout(1, 2)) == [(1,), (3,)]
+    assert slots.binding(machine, (1, 3), Layout(2, 2)) == [(1, 3), (1, 3)]
 
 
 def test_mpiruns_reason_is_the_first_paragraph_between_its_rules() -> None:

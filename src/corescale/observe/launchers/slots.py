@@ -17,7 +17,7 @@ from corescale.topology import Cpu
 
 
 @dataclass(frozen=True)
-class Seat:
+class Slot:
     """The CPUs or nodes of one of several launches that run at once."""
 
     cpus: tuple[int, ...] = ()
@@ -27,8 +27,8 @@ class Seat:
     spawner: Spawner = field(default_factory=Spawner)
 
 
-def seats(experiment: Experiment, launches: Iterable[Launch], jobs: int, width: int) -> tuple[Seat, ...]:
-    """`jobs` seats of `width` CPUs each. Raises UsageError if the launches cannot run next to each other."""
+def slots(experiment: Experiment, launches: Iterable[Launch], jobs: int, width: int) -> tuple[Slot, ...]:
+    """`jobs` slots of `width` CPUs each. Raises UsageError if the launches cannot run next to each other."""
     machine = Machine.here()
     _must_bear(experiment)
     if any(each.affinity for each in launches):
@@ -36,7 +36,7 @@ def seats(experiment: Experiment, launches: Iterable[Launch], jobs: int, width: 
     if jobs * width > len(machine.usable):
         what = f"{jobs} launches of up to {width} threads do not fit on {len(machine.usable)} usable CPUs"
         raise UsageError(what, where="--jobs", remedy="ask for fewer")
-    return tuple(Seat(cpus) for cpus in binding(machine, None, Layout(width, jobs)))
+    return tuple(Slot(cpus) for cpus in binding(machine, None, Layout(width, jobs)))
 
 
 def binding(machine: Machine, mask: Sequence[int] | None, layout: Layout) -> list[tuple[int, ...]]:
@@ -60,13 +60,13 @@ def cores(cpus: Sequence[Cpu]) -> list[tuple[Cpu, ...]]:
     return [tuple(cores[key]) for key in sorted(cores)]
 
 
-def on_nodes(experiment: Experiment, jobs: int, width: int, nodes: int) -> tuple[Seat, ...]:
-    """`jobs` seats of `width` nodes each. Raises UsageError as `seats` does."""
+def on_nodes(experiment: Experiment, jobs: int, width: int, nodes: int) -> tuple[Slot, ...]:
+    """`jobs` slots of `width` nodes each. Raises UsageError as `slots` does."""
     _must_bear(experiment)
     if jobs * width > nodes:
         what = f"{jobs} launches of up to {width} nodes do not fit on {nodes} nodes"
         raise UsageError(what, where="--jobs", remedy="ask for fewer")
-    return tuple(Seat(first=k * width) for k in range(jobs))
+    return tuple(Slot(first=k * width) for k in range(jobs))
 
 
 def _must_bear(experiment: Experiment) -> None:
@@ -77,10 +77,10 @@ def _must_bear(experiment: Experiment) -> None:
 
 
 def at_once(
-    places: Sequence[Seat], block: Sequence[Invocation], launch: Callable[[Invocation, Seat], Record]
+    places: Sequence[Slot], block: Sequence[Invocation], launch: Callable[[Invocation, Slot], Record]
 ) -> Iterator[Record]:
-    """The records of a block in its order, with a launch in every seat; if one cannot be made, all others are ended."""
-    free: queue.SimpleQueue[Seat] = queue.SimpleQueue()
+    """The records of a block in its order, with a launch in every slot; if one cannot be made, all others are ended."""
+    free: queue.SimpleQueue[Slot] = queue.SimpleQueue()
     for place in places:
         free.put(place)
 
