@@ -6,7 +6,7 @@ that was cut short is made again as a whole, as its next attempt. Its partial re
 docs/results_format.md describes the files.
 """
 
-from corescale.observe.store.capsule import archive, extract
+from corescale.observe.store.archives import archive, extract
 from corescale.observe.store.contract import Memory, Store
 from corescale.observe.store.folder import Folder, goes_further, open_run
 from corescale.observe.store.run import Run, load, runs

@@ -20,7 +20,7 @@ from corescale.declare.catalogue import allocators
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import strange_level
 from corescale.errors import CorescaleError, StoreError
-from corescale.observe.store import capsule
+from corescale.observe.store import archives
 from corescale.observe.store.lines import YEAR_9999, History, read
 from corescale.records import FORMAT, Record
 
@@ -35,7 +35,7 @@ def unpacked(archive: Path, wanted: frozenset[str]) -> Iterator[Path]:
     """A folder with the files of these names, until the end. Raises StoreError; what it says names the archive."""
     with tempfile.TemporaryDirectory(prefix="corescale-archive-") as scratch:
         try:
-            for name, content in capsule.files(archive):
+            for name, content in archives.files(archive):
                 if name in wanted:
                     (Path(scratch) / name).write_bytes(content)
         except (tarfile.TarError, lzma.LZMAError, EOFError, OSError) as error:

@@ -22,7 +22,7 @@ from corescale.conclude.answers.recommendation import Recommendation
 from corescale.conclude.answers.scaling import Row, Scan, scan
 from corescale.conclude.answers.study import Study
 from corescale.errors import UsageError
-from corescale.observe.store import capsule
+from corescale.observe.store import archives
 from corescale.records import Configuration
 from corescale.show import charts, columns, explain, headline, text
 from corescale.show.charts import drawing
@@ -74,7 +74,7 @@ def report(result: Result, frame: pd.DataFrame | None = None) -> str:
         count=len(result.records),
         result=embedded(result_json.to_dict(result)),
         measured=embedded(found) if (found := recompute.measured(result)) else "",
-        capsule=Markup(f"{capsule.BEGIN}{capsule.packed(result.runs)}{capsule.END}" if result.runs else ""),
+        embedded_runs=Markup(f"{archives.BEGIN}{archives.packed(result.runs)}{archives.END}" if result.runs else ""),
     )
 
 

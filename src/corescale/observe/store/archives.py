@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runs that a page carries: a tar.gz of their folders in base64, between two marks. So a page is an archive too."""
+"""Archives of runs: RUN.tar.xz, and a page, which has a tar.gz of its runs in base64 between two marks."""
 
 import base64
 import binascii
@@ -25,7 +25,7 @@ NAME = re.compile(r"[\w+,=@-][\w+,=@.-]*")
 
 
 def packed(runs: Mapping[str, Path]) -> str:
-    """The capsule of the runs, each under its name: a folder, or a file that holds one. Equal runs give equal text."""
+    """The runs as text for a page, each under its name: a folder, or a file that holds one. Equal runs give equal text."""
     plain = _tar((f"{_safe(run)}/{name}", content) for run, path in runs.items() for name, content in files(path))
     return base64.b64encode(gzip.compress(plain, 9, mtime=0)).decode()
 
@@ -52,7 +52,7 @@ def is_page(path: Path) -> bool:
 
 
 def members(path: Path) -> Iterator[tuple[PurePosixPath, bytes]]:
-    """The files of a page's capsule, each with its path; raises StoreError if the page is not that of a run."""
+    """The files of the runs in a page, each with its path; raises StoreError if the page is not that of a run."""
     remedy = "give a report.html as it was written"
     try:
         _, begin, rest = path.read_bytes().partition(BEGIN.encode())

@@ -13,7 +13,7 @@ import pytest
 
 import corescale as lab
 from corescale.errors import ExitCode
-from corescale.observe.store import capsule
+from corescale.observe.store import archives
 from support.commands import corescale
 from support.runs import FIXTURES
 
@@ -39,12 +39,12 @@ def test_every_kind_of_run_comes_back_byte_for_byte(kind: str, tmp_path: Path) -
     run = tmp_path / "given" / "1"
     shutil.copytree(FIXTURES[kind], run)
     (run / "sealed.json").write_bytes(b"\x00 as it is")
-    text = capsule.packed({"given/1": run})
-    (tmp_path / "page.html").write_text(f"<!DOCTYPE html>{capsule.BEGIN}{text}{capsule.END}")
+    text = archives.packed({"given/1": run})
+    (tmp_path / "page.html").write_text(f"<!DOCTYPE html>{archives.BEGIN}{text}{archives.END}")
     done = corescale("report", "--extract", "page.html", "-o", "back", cwd=tmp_path)
     assert (done.returncode, done.stdout.split()) == (ExitCode.OK, ["back/given/1"]), done.stderr
     assert contents(tmp_path / "back" / "given" / "1") == contents(run)
-    assert text == capsule.packed({"given/1": tmp_path / "back" / "given" / "1"})
+    assert text == archives.packed({"given/1": tmp_path / "back" / "given" / "1"})
 
 
 def test_a_page_is_shown_as_its_run_is(page: Path, tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_a_page_is_shown_as_its_run_is(page: Path, tmp_path: Path) -> None:
     assert again.returncode == ExitCode.OK, again.stderr
     assert again.stdout == first.stdout
     assert lab.load(page).headline == lab.load(tmp_path / "scan-1" / "1").headline
-    assert (tmp_path / "other.html").read_text().count(capsule.BEGIN) == 1
+    assert (tmp_path / "other.html").read_text().count(archives.BEGIN) == 1
 
 
 def test_what_is_extracted_says_the_same(page: Path, tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def packed(name: str, kind: bytes = tarfile.REGTYPE) -> str:
 
 
 def turned(level: int, at: int) -> str:
-    """The capsule of two files, of which one bit at a place is turned."""
+    """The archive in a page of two files, of which one bit at a place is turned."""
     plain = io.BytesIO()
     with tarfile.open(fileobj=plain, mode="w") as file:
         for name in ("run/plan.json", "run/records.jsonl"):
@@ -117,15 +117,15 @@ GZIP, STORED = 10, 5
 """bytes of the header of the format, and of the first block where nothing is compressed"""
 
 DAMAGED = {
-    "a second header": f"<!DOCTYPE html>{capsule.BEGIN}{turned(0, GZIP + STORED + 512)}{capsule.END}",
-    "what is compressed": f"<!DOCTYPE html>{capsule.BEGIN}{turned(9, GZIP)}{capsule.END}",
+    "a second header": f"<!DOCTYPE html>{archives.BEGIN}{turned(0, GZIP + STORED + 512)}{archives.END}",
+    "what is compressed": f"<!DOCTYPE html>{archives.BEGIN}{turned(9, GZIP)}{archives.END}",
     "no run": "<!DOCTYPE html><p>a page of somebody else",
-    "cut": f"<!DOCTYPE html>{capsule.BEGIN}H4sIAAAA",
-    "not base64": f"<!DOCTYPE html>{capsule.BEGIN}%%%%{capsule.END}",
-    "no archive": f"<!DOCTYPE html>{capsule.BEGIN}{base64.b64encode(b'text').decode()}{capsule.END}",
-    "above": f"<!DOCTYPE html>{capsule.BEGIN}{packed('../../escaped')}{capsule.END}",
-    "absolute": f"<!DOCTYPE html>{capsule.BEGIN}{packed('/tmp/escaped')}{capsule.END}",
-    "a link": f"<!DOCTYPE html>{capsule.BEGIN}{packed('run/plan.json', tarfile.SYMTYPE)}{capsule.END}",
+    "cut": f"<!DOCTYPE html>{archives.BEGIN}H4sIAAAA",
+    "not base64": f"<!DOCTYPE html>{archives.BEGIN}%%%%{archives.END}",
+    "no archive": f"<!DOCTYPE html>{archives.BEGIN}{base64.b64encode(b'text').decode()}{archives.END}",
+    "above": f"<!DOCTYPE html>{archives.BEGIN}{packed('../../escaped')}{archives.END}",
+    "absolute": f"<!DOCTYPE html>{archives.BEGIN}{packed('/tmp/escaped')}{archives.END}",
+    "a link": f"<!DOCTYPE html>{archives.BEGIN}{packed('run/plan.json', tarfile.SYMTYPE)}{archives.END}",
 }
 
 
