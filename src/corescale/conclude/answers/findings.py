@@ -5,7 +5,7 @@ In each block, and at each level of every factor that neither side names, the si
 their mean logarithms; the differences of a block are averaged. So each block gives one number, and the interval is that
 of docs/measuring.md: the pseudomedian of the blocks' log-ratios with the signed-rank interval.
 
-The mean over those levels is shown, but it proves nothing about each level: judging.py says what intervals prove.
+The mean over those levels is shown, but it proves nothing about each level: claim_verdicts.py says what intervals prove.
 Findings along a factor are in thresholds.py, and findings with a `line` in linearity.py.
 
 If b is the best of several levels, the other blocks choose it for each block, which then compares it. If the same
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from corescale.conclude import stats
-from corescale.conclude.answers.judging import Verdict, absent, judge, judged, lacking, said
+from corescale.conclude.answers.claim_verdicts import Verdict, absent, judge, judged, lacking, said
 from corescale.conclude.answers.linearity import over_chord
 from corescale.conclude.frame import selected
 from corescale.conclude.stats import Interval

@@ -17,7 +17,7 @@ import numpy as np
 
 from corescale.conclude import stats
 from corescale.conclude.answers.findings import BLOCK, groups
-from corescale.conclude.answers.judging import Verdict, absent, lacking
+from corescale.conclude.answers.claim_verdicts import Verdict, absent, lacking
 from corescale.conclude.models.overhead_factors import (
     Measured,
     OverheadChoice,

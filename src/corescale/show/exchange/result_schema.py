@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, TypeAdapter
 from typing_extensions import TypedDict
 
-from corescale.conclude.answers.judging import Verdict
+from corescale.conclude.answers.claim_verdicts import Verdict
 from corescale.conclude.answers.verdict import Gate, GateOn
 from corescale.conclude.policy import Reason
 from corescale.declare.experiment import Verb

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import pytest
 
 from corescale.conclude.answers.findings import answers
-from corescale.conclude.answers.judging import absent
+from corescale.conclude.answers.claim_verdicts import absent
 from corescale.conclude.frame import frame
 from corescale.declare.experiment import Command, Experiment, Factor
 from corescale.declare.outputs import Finding, Selection
