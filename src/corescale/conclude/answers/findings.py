@@ -5,8 +5,8 @@ In each block, and at each level of every factor that neither side names, the si
 their mean logarithms; the differences of a block are averaged. So each block gives one number, and the interval is that
 of docs/measuring.md: the pseudomedian of the blocks' log-ratios with the signed-rank interval.
 
-The mean over those levels is shown, but it proves nothing about each level: claim_verdicts.py says what intervals prove.
-Findings along a factor are in thresholds.py, and findings with a `line` in linearity.py.
+The mean over those levels is shown, but it proves nothing about each level. What intervals prove is in
+claim_verdicts.py. Findings along a factor are in thresholds.py, and findings with a `line` in linearity.py.
 
 If b is the best of several levels, the other blocks choose it for each block, which then compares it. If the same
 launches chose and compared, noise alone would make the best of many look better than it is.

@@ -25,7 +25,8 @@ NAME = re.compile(r"[\w+,=@-][\w+,=@.-]*")
 
 
 def packed(runs: Mapping[str, Path]) -> str:
-    """The runs as text for a page, each under its name: a folder, or a file that holds one. Equal runs give equal text."""
+    """The runs as text for a page, each under its name. A run is a folder, or a file that holds one. Equal runs give
+    equal text."""
     plain = _tar((f"{_safe(run)}/{name}", content) for run, path in runs.items() for name, content in files(path))
     return base64.b64encode(gzip.compress(plain, 9, mtime=0)).decode()
 
