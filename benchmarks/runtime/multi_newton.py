@@ -62,7 +62,7 @@ def goals(seconds: Seconds) -> str:
         bare = ratio_interval(seconds["limit", 1], seconds[PEER, 1])
         lines.append(
             f"- A third of CppAD's time on one thread: {interval(third)}, {verdict(third, 1 / 3, True)}. The sines and "
-            f"cosines alone take {interval(bare)} of it. Both libraries take glibc's."
+            f"cosines alone take {interval(bare)} of it. Both libraries call those of glibc."
         )
     pair = [ratio_interval(seconds[name, 1], [2 * one for one in seconds[name, 2]]) for name in (OURS, "limit")]
     lines.append(
@@ -76,10 +76,10 @@ def report(lines: Lines, blocks: int, where: str) -> str:
     """The whole page."""
     seconds, operations = grouped(lines)
     head = (
-        f"{where} {blocks} randomised blocks in one process, a repeat of {operations:,} recorded "
-        "operations each; median milliseconds of a repeat, and of a thread the nanoseconds per operation; ratios "
-        "within blocks with their 95% intervals. `limit` is a bare loop of the same sines and cosines, half a "
-        "sincos() for an operation; efficiency is the time on one thread over threads times that on them. Printed by "
+        f"{where} {blocks} randomised blocks in one process; each block has a repeat of {operations:,} recorded "
+        'operations. "ms" is the median of a repeat, "ns an operation" that of one thread. Ratios are within '
+        "blocks, with 95% intervals. `limit` is a bare loop of the same sines and cosines, half a sincos() for each "
+        "operation. Efficiency is the time on one thread, divided by the product of the threads and their time. Printed by "
         "`scripts/bench runtime/multi_newton`."
     )
     table = ["library | threads | ms | ns an operation | time over CppAD's | efficiency", " | ".join(["---"] * 6)]
