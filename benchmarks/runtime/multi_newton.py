@@ -79,8 +79,8 @@ def report(lines: Lines, blocks: int, where: str) -> str:
         f"{where} {blocks} randomised blocks in one process; each block has a repeat of {operations:,} recorded "
         'operations. "ms" is the median of a repeat, "ns an operation" that of one thread. Ratios are within '
         "blocks, with 95% intervals. `limit` is a bare loop of the same sines and cosines, half a sincos() for each "
-        "operation. Efficiency is the time on one thread, divided by the product of the threads and their time. Printed by "
-        "`scripts/bench runtime/multi_newton`."
+        "operation. Efficiency is the time on one thread, divided by the product of the threads and their time. "
+        "Printed by `scripts/bench runtime/multi_newton`."
     )
     table = ["library | threads | ms | ns an operation | time over CppAD's | efficiency", " | ".join(["---"] * 6)]
     order = sorted(seconds, key=lambda one: (one[1], one[0] != OURS, one[0]))
