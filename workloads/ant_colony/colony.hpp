@@ -21,8 +21,8 @@ struct Options {
   int ants = 10;
   std::uint64_t seed = 1;
   int candidates = 15;             ///< nearest cities that an ant looks at first
-  double evaporation = 0.1;        ///< rho: of the best tour's edges, at the end of a cycle
-  double local_evaporation = 0.1;  ///< xi: of an edge that an ant goes, at once
+  double evaporation = 0.1;        ///< rho: of the edges of the best tour, at the end of a cycle
+  double local_evaporation = 0.1;  ///< xi: of an edge at the moment when an ant takes it
   double exploitation = 0.9;       ///< q0: how often an ant takes the best candidate instead of drawing one
 };
 
@@ -32,15 +32,13 @@ struct Solution {
   std::vector<int> tour;
 };
 
-/// The shorter one, of equals that of the earlier colony: the best of all whatever the order they are
-/// compared in.
+/// The shorter tour; if two are equal, that of the earlier colony. So the best of all does not depend on the order of comparisons.
 inline Solution better(Solution a, Solution b) {
   return std::tie(b.length, b.colony) < std::tie(a.length, a.colony) ? std::move(b) : std::move(a);
 }
 
-/// Ant Colony System with 2-opt (Dorigo and Gambardella 1997, section III): `index` and the seed decide all
-/// it draws, so colonies may run anywhere in any order. It allocates what it needs at its making;
-/// IndexedTrail's allocates no more.
+/// Ant Colony System with 2-opt (Dorigo and Gambardella 1997, section III): `index` and the seed decide all random numbers, so colonies may
+/// run anywhere and in any order. A colony allocates its memory when it is constructed; with IndexedTrail, none after that.
 template <class Trail>
 class Colony {
  public:
@@ -74,7 +72,7 @@ class Colony {
     std::vector<char> visited;
   };
 
-  /// All ants go one city on, then all the next: each sees the others' marks.
+  /// All ants go to their next city before any goes on, so that each ant sees the marks of the others.
   void build(driver::Random& random) {
     for (Ant& ant : ants_) {
       std::fill(ant.visited.begin(), ant.visited.end(), false);
@@ -121,7 +119,7 @@ class Colony {
     best_.tour = tour_;
   }
 
-  /// Only the best tour so far gains pheromone, and loses it by evaporation.
+  /// Pheromone is added and evaporates on the best tour so far, and on no other.
   void reinforce() {
     const double amount = 1.0 / static_cast<double>(std::max(1L, best_.length));
     int last = best_.tour.back();

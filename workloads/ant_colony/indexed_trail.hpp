@@ -11,9 +11,8 @@
 
 namespace ant_colony {
 
-/// Pheromone of one colony in dense arrays: the product with the visibility is kept ready for each city's
-/// candidates, side by side, for an ant reads all of them at every step and changes one. 9 n^2 + 16 n k
-/// bytes.
+/// The pheromone of one colony in dense arrays. Its products with the visibility are kept for each city's candidates, adjacent in memory,
+/// because at every step an ant reads all of them and changes one. Takes 9 n^2 + 16 n k bytes.
 ///
 /// A trail is what a colony reads and marks. It has
 ///   attraction(i, r)            tau * visibility of the way from city i to its r-th candidate

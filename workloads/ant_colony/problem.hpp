@@ -11,13 +11,13 @@
 
 namespace ant_colony {
 
-/// beta = 2: how attractive a distance is by itself. Coinciding cities count as 0.1 apart.
+/// The attractiveness of a distance by itself, with beta = 2. Cities at the same place count as 0.1 apart.
 inline double visibility(int distance) {
   const double d = std::max(static_cast<double>(distance), 0.1);
   return 1.0 / (d * d);
 }
 
-/// What every colony reads and none writes: distances and, for each city, its nearest others, nearest first.
+/// Data that every colony reads and none writes: distances and, for each city, the nearest other cities, nearest first.
 /// O(n^2) memory, O(n^2 log n) time.
 class Problem {
  public:

@@ -13,10 +13,9 @@
 
 namespace ant_colony {
 
-/// The same trail as business software keeps it, and as the ant colony did whose scaling over cores Gogar
-/// (2016) set out to mend: roads found by names put together at each look-up and handed round as objects on
-/// the heap. Making and dropping small strings and objects takes most of its time, so it scales as its memory
-/// allocator does. The arithmetic is that of IndexedTrail in the same order, hence the tours are the same.
+/// The same trail as business software has it, and as in the ant colony that Gogar (2016) made scale. Roads are found by names that are
+/// composed at each look-up, and passed on as objects on the heap. Most of its time goes into making and freeing small strings and objects,
+/// so it scales as its memory allocator does. The arithmetic is that of IndexedTrail, in the same order, so the tours are the same.
 class StringTrail {
  public:
   struct Measure {
@@ -83,7 +82,7 @@ class StringTrail {
   }
 
  private:
-  /// The road between two cities with all that is known of it, made anew for every ant that asks.
+  /// The road between two cities with everything known about it. It is made anew for every ant that asks.
   std::unique_ptr<Road> survey(int i, int j) const {
     auto road = std::make_unique<Road>();
     road->from = name(i);

@@ -7,8 +7,8 @@
 
 namespace ant_colony {
 
-/// The step of an ant (Dorigo and Gambardella 1997, equations 3 and 4), whatever it chooses among: with probability q0 what attracts
-/// most, else one drawn in proportion. Makes no allocation after the first of its size.
+/// The step of an ant (Dorigo and Gambardella 1997, equations 3 and 4). With probability q0 it takes the candidate that attracts most, else
+/// one drawn in proportion. Allocates only for the first choice of a size.
 class Transition {
  public:
   /// attraction(r) > 0 for r in 0 .. count - 1, or closed. Returns -1 if all are closed; of equals, the first.
@@ -49,7 +49,7 @@ class Transition {
   std::vector<double> weights_;
 };
 
-/// What is left of a trail after evaporation, and what is laid on it: tau = (1 - rate) tau + rate amount.
+/// The pheromone after evaporation and after an amount was added: tau = (1 - rate) tau + rate amount.
 inline double marked(double tau, double rate, double amount) { return (1.0 - rate) * tau + rate * amount; }
 
 }  // namespace ant_colony

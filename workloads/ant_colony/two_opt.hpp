@@ -9,10 +9,9 @@
 
 namespace ant_colony {
 
-/// 2-opt with neighbour lists and don't-look bits (Bentley 1992): replaces two edges by two shorter ones
-/// until every city has been asked in vain since an edge of its own last changed. The result depends on the
-/// tour alone. Limit: a gain may stay that an edge elsewhere has opened since, as always with don't-look
-/// bits.
+/// 2-opt with neighbour lists and don't-look bits (Bentley 1992): replaces two edges by two shorter ones, until every city was tried
+/// without a gain since one of its edges last changed. The result depends only on the tour. A limit of don't-look bits: a gain that a later
+/// change elsewhere has made possible may be missed.
 class TwoOpt {
  public:
   explicit TwoOpt(const Problem& problem)
@@ -41,8 +40,7 @@ class TwoOpt {
   int before(int city) const { return at(position_[size(city)] - 1); }
   int at(int k) const { return tour_[size(k < 0 ? k + n() : k < n() ? k : k - n())]; }
 
-  /// The gain of the first exchange found that joins `a` to a candidate nearer than its neighbour in the
-  /// tour.
+  /// Makes the first exchange that joins `a` to a candidate nearer than its neighbour in the tour, and gains. Returns the gain.
   int improve_at(int a) {
     const int next = after(a), last = before(a);
     const int to_next = problem_.distance(a, next), to_last = problem_.distance(a, last);
@@ -71,8 +69,7 @@ class TwoOpt {
     }
   }
 
-  /// Turns the part from position i on to position j round, or the rest if that is shorter: the same
-  /// cycle.
+  /// Reverses the part from position i to position j; or the rest, if that is shorter, which gives the same cycle.
   void reverse(int i, int j) {
     int length = j - i + 1;
     if (length <= 0) length += n();

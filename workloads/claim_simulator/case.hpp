@@ -12,7 +12,7 @@
 
 namespace claim_simulator {
 
-/// A loop on a machine under a policy: what one simulation is asked.
+/// The input of a simulation: a loop on a machine under a policy.
 struct Case {
   std::string policy = "auto";
   std::string counters = "policy";
@@ -20,7 +20,7 @@ struct Case {
   double n = 4096;
   double iteration_ns = 700;
   double variation = 0;  ///< coefficient of variation of the iterations
-  double read = 1024;    ///< bytes, which published_cost_model looks at; so write and operations
+  double read = 1024;    ///< bytes; only published_cost_model uses read, write and operations
   double write = 1024;
   double operations = 1024;
   double seed = 1;
@@ -29,7 +29,7 @@ struct Case {
   std::string placement = "compact";
   std::string threads_are = "spinning";
   double unevenness = 0.02;
-  double told = 1;  ///< the constants that a policy knows, over those of the machine
+  double told = 1;  ///< the constants that a policy knows, relative to those of the machine
   corescale::calibration costs{};
 };
 
@@ -118,7 +118,7 @@ inline constexpr double most = 9007199254740992.0;
   throw driver::Error(where, what, remedy);
 }
 
-/// Throws driver::Error, which says `where`, for what is no such number.
+/// Throws driver::Error, which names `where`, if the text is not such a number.
 inline void set(Case& one, const Quantity& quantity, std::string_view text, const std::string& where) {
   double value = 0;
   const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -131,7 +131,7 @@ inline void set(Case& one, const Quantity& quantity, std::string_view text, cons
   quantity.of(one) = value;
 }
 
-/// Throws driver::Error for a combination that cannot be.
+/// Throws driver::Error for an impossible combination.
 inline void check(const Case& one, const std::string& where) {
   constexpr double most_threads = 4096, most_drawn = 1 << 26, most_claims = 1 << 26;
   if (one.threads > most_threads) refuse(where, "more than 4096 threads", "give --threads of at most 4096");

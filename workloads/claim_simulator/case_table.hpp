@@ -11,8 +11,8 @@
 
 namespace claim_simulator {
 
-/// Cases as comma-separated values: a line of names, then a line for each case. Values that are not named are those of `standard`.
-/// Calls `take` for each case. Blanks do not count. Throws driver::Error, which says file and line, before it calls `take` for a bad one.
+/// Cases as comma-separated values: a line of names, then a line for each case. Values that are not named are those of `standard`. Calls
+/// `take` for each case. Blanks are ignored. For a bad case, throws driver::Error, which names file and line, before it calls `take`.
 class CaseTable {
  public:
   CaseTable(std::istream& in, std::string name, const Case& standard)

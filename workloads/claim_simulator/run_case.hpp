@@ -5,7 +5,7 @@
 
 namespace claim_simulator {
 
-/// What a case came to.
+/// The result of a case.
 struct Answer {
   Outcome outcome;
   corescale::loop_plan plan;
@@ -57,10 +57,10 @@ inline corescale::loop_plan own_counters(const Case& one, corescale::loop_plan p
   return plan;
 }
 
-/// Calls after which `auto` has learned what blocks take, and plans no differently.
+/// Calls after which `auto` has learned the time of blocks, and its plan no longer changes.
 inline constexpr int learning_calls = 3;
 
-/// The last of the calls in which the policy learns as the library does: each call is told the last one's times.
+/// The last of the calls in which the policy learns as the library does: each call gets the times of the one before.
 inline Answer run_case(const Case& one) {
   const SimulatedMachine machine = machine_of(one);
   const SimulatedLoop loop(static_cast<std::uint64_t>(one.n), one.iteration_ns, one.variation,

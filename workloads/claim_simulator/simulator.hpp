@@ -26,7 +26,7 @@ enum class Placement {
 /// A machine that need not be here.
 struct SimulatedMachine {
   std::uint32_t threads = 2;     ///< at least 1
-  std::uint32_t l3_domains = 1;  ///< that the threads span, at most as many
+  std::uint32_t l3_domains = 1;  ///< that the threads span; at most as many as threads
   Placement placement = Placement::compact;
   bool sleeping = false;  ///< threads sleep before the loop: they start after fork_cold, not fork_hot
   double unevenness = 0;  ///< the slowest core takes 1 + this times as long as the mean, the fastest 1 - this
@@ -106,7 +106,7 @@ class Simulation {
     return machine_.sleeping ? machine_.costs.fork_cold : machine_.costs.fork_hot;
   }
 
-  // Half of a fork-join is the way out, half the way back; each further thread is called and awaited by the caller, one by one.
+  // Half of a fork-join is the way out, and half the way back. The caller calls and awaits the further threads one by one.
   void start() {
     for (std::uint32_t id = 0; id < plan_.threads; ++id) {
       threads_.push_back({ranges_.join(id, machine_.group_of(id)), machine_.group_of(id), slowness(id)});
@@ -114,7 +114,7 @@ class Simulation {
     }
   }
 
-  // Evenly spread, in an order that has nothing to do with groups.
+  // Speeds are evenly spread, in an order that does not depend on groups.
   double slowness(std::uint32_t id) const {
     if (plan_.threads < 2) return 1;
     std::uint32_t step = plan_.threads / 2 | 1;
@@ -151,7 +151,7 @@ class Simulation {
     ready_.push({from + ns, id});
   }
 
-  /// When the line of the thread's counter has come, after all who asked for it earlier.
+  /// The time at which the line of the thread's counter has come, after all threads that asked for it earlier.
   double claim(double at, std::uint32_t id, const Thread& thread) {
     Line& line = lines_[thread.member.home % lines_.size()];
     const corescale::calibration& costs = machine_.costs;

@@ -9,7 +9,7 @@
 
 namespace claim_simulator {
 
-/// The L3 domain of each core, in their order. Throws driver::Error for what is no machine.
+/// The L3 domain of each core, in the order of cores. Throws driver::Error if the text describes no machine.
 inline std::vector<int> groups_of_cores(const std::string& description) {
   try {
     std::vector<int> groups;

@@ -13,8 +13,7 @@
 
 namespace digital_evolution {
 
-/// What has happened in a cell's place to all who lived there. Added up over the cells, the same for all
-/// threads.
+/// What has happened at a cell's place to all cells that lived there. The sum over the places does not depend on the threads.
 struct Tally {
   std::int64_t sent = 0, received = 0, dropped = 0, in_flight = 0;  ///< messages
   std::int64_t given = 0, harvested = 0, spent = 0, stock = 0;      ///< resource
@@ -29,17 +28,17 @@ struct Tally {
     return *this;
   }
 
-  /// Each message that was sent has been received or dropped, or is on its way.
+  /// Whether each message that was sent has been received or dropped, or is on its way.
   bool messages_balance() const { return sent == received + dropped + in_flight; }
 
-  /// Resource comes from the start and from harvests alone, and goes by being spent alone.
+  /// Whether all resource comes from the start and from harvests, and goes only by being spent.
   bool resources_balance() const { return given + harvested == spent + stock; }
 };
 
-/// Numbers of the last cells in the line of descent, the cell itself last.
+/// The numbers of the last cells in the line of descent; the cell itself comes last.
 using Ancestors = std::array<std::uint64_t, 16>;
 
-/// Who would settle at the neighbour in `direction`, for what.
+/// A bid to settle at the neighbour's place in `direction`.
 struct Bid {
   int direction = -1;  ///< -1: none
   std::int64_t amount = 0;
@@ -106,7 +105,7 @@ class Digest {
     }
   }
 
-  /// Whatever order the hash tables keep.
+  /// Does not depend on the order of the hash tables.
   template <class Heap>
   void add(const Message<Heap>& message) {
     add(std::uint64_t{message.tag});

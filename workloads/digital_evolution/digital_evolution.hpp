@@ -11,7 +11,7 @@
 
 namespace digital_evolution {
 
-/// What a run came to.
+/// The result of a run.
 struct Outcome {
   Tally tally;
   std::uint64_t state_hash = 0;
@@ -26,7 +26,7 @@ class Evolution {
  public:
   explicit Evolution(const Options& options) : world_(options) {}
 
-  /// Everything but the account and the seconds depends on the options alone. Rethrows what a cell throws.
+  /// Everything but the account and the seconds depends only on the options. Rethrows what a cell throws.
   Outcome run() {
     Outcome outcome;
 #pragma omp parallel
@@ -43,7 +43,7 @@ class Evolution {
  private:
   using Clock = std::chrono::steady_clock;
 
-  /// Every cell once, over the threads of the region; nobody goes on before all is done.
+  /// Visits every cell once, over the threads of the region. No thread goes on before all are done.
   template <class Work>
   void each(const Work& work) {
     const auto cells = static_cast<std::ptrdiff_t>(world_.cells());

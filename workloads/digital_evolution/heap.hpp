@@ -26,7 +26,7 @@ using Vector = std::vector<T, Allocator<T, Heap>>;
 template <class Heap>
 using String = std::basic_string<char, std::char_traits<char>, Allocator<char, Heap>>;
 
-/// Not noexcept, so that libstdc++ keeps the hash beside each text, as it does for std::string.
+/// It is not noexcept, so that libstdc++ keeps the hash with each text, as it does for std::string.
 struct HashText {
   std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
 };
@@ -35,7 +35,7 @@ template <class Heap>
 using Strings =
     std::unordered_set<String<Heap>, HashText, std::equal_to<String<Heap>>, Allocator<String<Heap>, Heap>>;
 
-/// Number -> value; what is absent is 0.
+/// Number -> value; absent numbers are 0.
 template <class Heap>
 using Registers = std::unordered_map<int, double, std::hash<int>, std::equal_to<int>,
                                      Allocator<std::pair<const int, double>, Heap>>;

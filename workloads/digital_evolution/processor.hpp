@@ -9,7 +9,7 @@
 
 namespace digital_evolution {
 
-/// What one cell tells another, and what a function is called with.
+/// A message from one cell to another, and the arguments of a function.
 template <class Heap>
 struct Message {
   std::uint32_t tag = 0;
@@ -24,7 +24,7 @@ struct Outbox {
   std::array<std::int64_t, 4> gifts{};
 };
 
-/// What the instructions of a cell act upon in one update.
+/// The state on which the instructions of a cell act in one update.
 template <class Heap>
 struct Body {
   std::int64_t& stock;  ///< of resource

@@ -8,8 +8,8 @@
 
 namespace digital_evolution {
 
-/// Whose memory cells lie in. `padded`: each thread makes its own, each cell on cache lines of its own.
-/// `owner`: each thread makes its own, and neighbours may share a line. `master`: one thread makes all.
+/// The memory of the cells. `padded`: each thread makes its cells, each on separate cache lines. `owner`: each thread makes its cells, and
+/// neighbours may share a line. `master`: one thread makes all cells.
 enum class Layout { padded, owner, master };
 
 struct Options {
@@ -29,11 +29,10 @@ struct Options {
 
 /// A torus of cells, each with a genome that handles its neighbours' messages and a task of the environment.
 ///
-/// An update is `act` for every cell, and where `is_round` then `choose` for every cell, then `commit` for
-/// every cell, a barrier between any two. Within one of them the cells may be taken in any order by any
-/// threads: each writes only what it owns (what was sent to it passes to it at the barrier), and what it
-/// draws is a function of (seed, cell, update). So the state depends on Options alone. Numbers of resource
-/// are whole.
+/// An update is `act` for every cell and, if `is_round`, `choose` for every cell and then `commit` for every cell, with barriers between
+/// them. Within each of these, any threads may take the cells in any order. A cell writes only its own data, and gets what was sent to it
+/// at the barrier. Its random numbers are a function of (seed, cell, update). So the state depends only on Options. Amounts of resource are
+/// whole numbers.
 template <class Heap>
 class World {
  public:
@@ -51,7 +50,7 @@ class World {
 
   static bool is_round(int update) { return update % round == round - 1; }
 
-  /// Makes the cell; before everything else.
+  /// Makes the cell. Call it before everything else.
   void settle(std::size_t i) {
     cells_[i].reset(new (options_.layout == Layout::padded) Cell<Heap>());
     Cell<Heap>& self = cell(i);
@@ -96,7 +95,7 @@ class World {
     self.newborn.ancestors.back() = random.bits();
   }
 
-  /// Settles what was chosen: half of a bid that won goes with the newborn, one that lost returns.
+  /// Settles the bids: half of a bid that won goes to the newborn cell; a bid that lost returns.
   void commit(std::size_t i) {
     Cell<Heap>& self = cell(i);
     const bool won = self.bid.direction >= 0 &&
@@ -230,7 +229,7 @@ class World {
     return best_reward >> off;
   }
 
-  /// All that the cell has, for the place of one neighbour.
+  /// Bids all that the cell has for the place of one neighbour.
   void offer(std::size_t i, int update) {
     Cell<Heap>& self = cell(i);
     Random random = draw(i, 2 * update + 1);

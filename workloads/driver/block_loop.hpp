@@ -11,12 +11,12 @@
 
 namespace driver {
 
-/// What a loop over blocks of data runs, once for each block.
+/// The body of a loop over blocks of data, which is called once for each block.
 using Block = corescale::function_ref<void(std::size_t)>;
 
-/// A loop over blocks in the manner of one threading system, which is what Qiu et al. (2010, section III) compare: a team waits
-/// until all of its threads have started, so a team of tbb cannot steal; a loop of tbb can.
-/// One thread also goes through the system: its port, its arena, its team.
+/// A loop over blocks in the way of one threading system. Qiu et al. (2010, section III) compare such loops. A team waits until all its
+/// threads have started, so a team of tbb cannot steal; a loop of tbb can. One thread also goes through the system: its port, its arena,
+/// its team.
 class BlockLoop {
  public:
   virtual ~BlockLoop() = default;
@@ -33,7 +33,7 @@ std::vector<std::string> loop_systems();
 
 /// `ports` posts a message a block to a port with a persistent receiver; `tbb` calls parallel_for, one block a task; every other
 /// system of the runtime gives thread i the i-th part of the blocks.
-/// Throws Error when the system is unknown or absent, or cannot hold `threads`.
+/// Throws Error if the system is unknown or absent, or cannot hold `threads`.
 std::unique_ptr<BlockLoop> make_loop(std::string_view system, std::size_t threads);
 
 }  // namespace driver

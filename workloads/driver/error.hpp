@@ -8,7 +8,7 @@
 
 namespace driver {
 
-/// Text that somebody else wrote as a terminal may show it: control characters, those of UTF-8 among them, are spelt \x1b.
+/// Text from outside in a form that a terminal may show: control characters, including those of UTF-8, are written as \x1b.
 inline std::string printable(std::string_view text) {
   static constexpr std::string_view digits = "0123456789abcdef";
   std::string shown;
@@ -29,7 +29,7 @@ inline std::string printable(std::string_view text) {
   return shown;
 }
 
-/// Something a person asked for or gave cannot be used. `what()` is one line: where: what; remedy.
+/// An option or an input that cannot be used. `what()` is one line: where: what; remedy.
 class Error : public std::runtime_error {
  public:
   Error(const std::string& where, const std::string& what, const std::string& remedy)

@@ -15,7 +15,7 @@
 
 namespace driver {
 
-/// What a heap's account says of one thread, or of several added up.
+/// A heap's account of one thread, or the sum of several.
 struct Account {
   std::uint64_t allocations = 0, bytes = 0;
   std::uint64_t at_work = 0;  ///< samples while the thread worked, not while it waited for others
@@ -53,9 +53,8 @@ struct PlainHeap {
   static Account stop() noexcept { return {}; }
 };
 
-/// PlainHeap with an account per thread: a timer interrupts each thread every `period`, and what it was at
-/// then is counted, as a sampling profiler does. A call leaves two marks in memory for it, which takes about
-/// 1 ns.
+/// PlainHeap with an account per thread. A timer interrupts each thread every `period` and counts what the thread is doing, as a sampling
+/// profiler does. For this, each call leaves two marks in memory, which takes about 1 ns.
 class SampledHeap {
  public:
   static constexpr long period_ns = 500'000;

@@ -7,8 +7,8 @@
 
 namespace driver {
 
-/// PlainHeap that counts, for each thread, what it frees and another thread asked for. A block is a byte longer
-/// for the number of the thread that asked.
+/// PlainHeap that counts, for each thread, the blocks that it frees and another thread allocated. Each block has one more byte, for the
+/// number of the thread that allocated it.
 class OwnedHeap {
  public:
   static void* allocate(std::size_t bytes) {

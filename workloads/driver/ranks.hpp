@@ -22,11 +22,11 @@
 
 namespace driver {
 
-/// The processes of one launch. MPI is started only under a launcher of it: a program that is started alone is rank 0 of 1 and
-/// pays nothing. One per process, made and destroyed by the main thread, which alone calls it.
+/// The processes of one launch. MPI is started only under one of its launchers. A program that is started without one is rank 0 of 1, at no
+/// cost. There is one object per process; only the main thread makes, calls and destroys it.
 class Ranks {
  public:
-  /// Throws Error under a launcher of several ranks when this build has no MPI: else each would think it was alone.
+  /// Throws Error under a launcher of several ranks if this build has no MPI; otherwise each rank would run as if it were the only one.
   Ranks() {
     if (!launched()) return;
 #ifdef CORESCALE_HAS_MPI
@@ -59,7 +59,7 @@ class Ranks {
   int rank() const { return rank_; }
   int size() const { return size_; }
 
-  /// The first of this rank's part of [0, n); that of rank + 1 is where the part ends.
+  /// The first index of this rank's part of [0, n). The part ends before the first index of rank + 1.
   std::size_t first_of(std::size_t n, int rank) const {
     return n * static_cast<std::size_t>(rank) / static_cast<std::size_t>(size_);
   }
@@ -91,7 +91,7 @@ class Ranks {
     return value;
   }
 
-  /// Whether `body` ended without an exception on every rank. The first rank on which it did not says its line on standard error.
+  /// Whether `body` ended without an exception on every rank. If not, the first rank with an exception prints its line on standard error.
   /// The body must not let ranks wait for each other.
   template <class Body>
   bool agreed(Body&& body) const {
@@ -116,7 +116,7 @@ class Ranks {
 #endif
   }
 
-  /// Each rank's part of a table of n rows, first_of(n, rank) on, becomes known to all. At most 2^31 elements.
+  /// Sends each rank's part of a table of n rows, which begins at first_of(n, rank), to all ranks. At most 2^31 elements.
   void gather_rows([[maybe_unused]] std::span<float> table, [[maybe_unused]] std::size_t n) const {
 #ifdef CORESCALE_HAS_MPI
     if (!started_) return;
@@ -150,7 +150,7 @@ class Ranks {
     int place;
   };
 
-  /// Each element becomes the least over ranks: by value, of equals by place.
+  /// Each element becomes the least over ranks, by value, then by place.
   void least([[maybe_unused]] std::span<Least> values) const {
 #ifdef CORESCALE_HAS_MPI
     const Message message;
@@ -160,7 +160,7 @@ class Ranks {
 #endif
   }
 
-  /// Called by the ranks `from` and `to` alone, which are not the same: `bytes` of the one become those of the other.
+  /// Sends `bytes` from rank `from` to rank `to`. Only these two ranks call it, and they differ.
   void send([[maybe_unused]] int from, [[maybe_unused]] int to, [[maybe_unused]] std::string& bytes) const {
 #ifdef CORESCALE_HAS_MPI
     if (!started_) return;
@@ -179,7 +179,7 @@ class Ranks {
   }
 
  private:
-  /// Open MPI's, MPICH's and Slurm's launchers each tell a rank that it is one.
+  /// The launchers of Open MPI, MPICH and Slurm each tell a process that it is a rank.
   static bool launched() {
     if (is_simulated) return true;
     for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"})

@@ -84,13 +84,13 @@ class Result {
   bool good_ = true;
 };
 
-/// Standard streams that were closed (`>&-`) become ones that take nothing, so that no file is opened in their place.
+/// Replaces standard streams that were closed (`>&-`) by ones that discard everything, so that no other file gets their descriptors.
 inline void hold_streams() {
   for (int stream = 0; stream <= 2; ++stream)
     if (fcntl(stream, F_GETFD) < 0) static_cast<void>(open("/dev/null", stream == 0 ? O_WRONLY : O_RDONLY));
 }
 
-/// Exit status of a workload: 0 good, 1 a check failed or it could not finish, 2 the request cannot be used.
+/// The exit status of a workload. 0: success. 1: a check failed, or it could not finish. 2: the options cannot be used.
 inline int run(std::string_view program, const std::function<int()>& body) {
   hold_streams();
   try {

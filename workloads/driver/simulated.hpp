@@ -15,7 +15,7 @@ void charge_serial(const void* place);
 /// The rank computes from here on.
 void resume_serial();
 
-/// For the length of a message: a rank does not compute. Nothing in a build that is not simulated.
+/// While it lives, which is during a message, the rank does not compute. Has no effect in a build that is not simulated.
 class Message {
  public:
 #ifdef CORESCALE_SIMULATED

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computing in a simulated build (smpicxx): the loops, which take the place of block_loop.cpp's, and what lies between loops and messages.
+// Computing in a simulated build (smpicxx): the loops, which replace those of block_loop.cpp, and the code between loops and messages.
 // A rank runs its blocks one after the other; the simulated clock is charged with their CPU time on t cores, and with a fork and join.
 #include <dlfcn.h>
 #include <smpi/smpi.h>
@@ -30,8 +30,8 @@ double cpu_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-/// What each piece of computing took lately, on any rank. Ranks do equal work, so a piece is charged with the mean of the last ones at
-/// its place, as many as there are ranks: else every rank would wait for what disturbed one of them on this machine.
+/// The recent times of each piece of computing, on any rank. Ranks do equal work, so a piece is charged with the mean of the last pieces at
+/// its place, as many as there are ranks. Otherwise every rank would wait if this machine disturbed one of them.
 class Costs {
  public:
   double mean(std::uintptr_t place, double seconds) {
@@ -71,7 +71,7 @@ Costs& costs() {
   return *shared;
 }
 
-/// Where in the program an address is; each rank may have a copy of the program.
+/// The position of an address in the program, because each rank may have a copy of the program.
 std::uintptr_t place_of(const void* address) {
   Dl_info found{};
   dladdr(address, &found);
@@ -86,13 +86,13 @@ void charge(double seconds, std::size_t cores) {
       ->wait();
 }
 
-/// When the piece of computing that is under way began; 0 before MPI was there.
+/// The time at which the present piece of computing began; 0 before MPI was started.
 double& piece() {
   static double began = 0;
   return began;
 }
 
-/// Seconds that a loop takes beside its blocks, as the platform has them for this system or for any.
+/// Seconds that a loop takes besides its blocks: the platform's value for this system, else its value for all systems.
 double fork_join(const std::string& system) {
   const char* said = std::getenv(("CORESCALE_FORK_JOIN_" + system).c_str());
   if (said == nullptr) said = std::getenv("CORESCALE_FORK_JOIN");

@@ -17,7 +17,7 @@
 // What cache lines cost on their way between cores.
 namespace machine_constants {
 
-/// What repeated runs of a measurement came to.
+/// The result of repeated runs of a measurement.
 struct Quantity {
   double value = 0;
   double spread = 0;  ///< of the middle half of the runs, over the value: 0 if all took the same time
@@ -31,7 +31,7 @@ inline double at(std::vector<double>& values, std::size_t rank) {
   return *place;
 }
 
-/// The value below which so many quarters of some nanoseconds lie.
+/// The value below which `quarters` quarters of the times are.
 inline Quantity quartile(std::vector<double> values, std::size_t quarters) {
   const auto quarter = [&](std::size_t which) { return at(values, values.size() * which / 4); };
   const double value = quarter(quarters), middle_half = quarter(3) - quarter(1);
@@ -73,7 +73,7 @@ inline Quantity claim_alone() {
   return typical(seen);
 }
 
-/// Lines each of which says, by what is read from it, which one comes next.
+/// Cache lines, each of which contains the position of the next one.
 class LineCycle {
  public:
   static constexpr std::uint64_t length = 64;
@@ -83,7 +83,7 @@ class LineCycle {
     for (std::uint64_t k = 0; k < length; ++k) lines_[k].value = (k + 37) % length;
   }
 
-  /// A fetch-and-add on each, one after the other. It leaves the lower bits, which say what comes next.
+  /// A fetch-and-add on each line, one after the other. It leaves the lower bits, which have the position of the next line.
   void claim() {
     std::uint64_t at = 0;
     for (std::uint64_t k = 0; k < length; ++k)
@@ -112,15 +112,15 @@ class Pair {
         [](Line& ball, std::uint64_t count) { ball.value.store(count, std::memory_order_release); });
   }
 
-  /// The same of one that each claims by a fetch-and-add, once it has seen that the other did: the study's L. Both have read the line
-  /// then, so of R + E + O the R is that of State::shared.
+  /// The same for a line that each claims by a fetch-and-add, once it has seen that the other did: the study's L. Both have then read the
+  /// line, so in R + E + O the R is that of State::shared.
   Quantity handed() const {
     return in_turn([](Line& ball, std::uint64_t) { ball.value.fetch_add(1, std::memory_order_acq_rel); });
   }
 
-  /// A fetch-and-add of two threads that do nothing else: nanoseconds for each of both's, so what one counter serves. Runs in which
-  /// the other thread made less than a tenth of them do not count, as it was not there; 0 if no run counts. The median, as a run
-  /// in which the other one was there for a part is too short.
+  /// A fetch-and-add of two threads that do nothing else: nanoseconds for each of both's, so what one counter serves. Runs in which the
+  /// other thread made less than a tenth of them do not count, because it was absent; 0 if no run counts. It is the median, because a run
+  /// in which the other thread was absent for a part is too short.
   Quantity contended() const {
     constexpr std::uint64_t adds = 20'000;
     Line line, started;
@@ -154,8 +154,8 @@ class Pair {
     shared,  ///< by both, which read it, this one last: on processors that know an owner of a shared line, the other is it
   };
 
-  /// Fetch-and-add on lines that are held so: the study's R + E. Each claim says where the next one is, or else a core asks for
-  /// several lines at once and R is a tenth of what one claim waits for.
+  /// Fetch-and-add on lines that are held so: the study's R + E. Each claim gives the position of the next. Otherwise a core would ask for
+  /// several lines at once, and R would be a tenth of what one claim waits.
   Quantity claim_of(State state) const {
     LineCycle lines;
     Line turn;
@@ -205,7 +205,7 @@ class Pair {
     return typical(seen);
   }
 
-  /// The one makes the ball odd, the other makes it even again.
+  /// One thread makes the ball odd, the other makes it even again.
   template <class Count>
   static void bat(Line& ball, std::uint64_t first, std::uint64_t trips, std::uint64_t side, Count count) {
     for (std::uint64_t k = first; k < first + trips; ++k) {

@@ -40,7 +40,7 @@ std::vector<PairClass> pair_classes(const std::vector<cpu_place>& cpus) {
   return all;
 }
 
-/// One step of the calibration, and what the person who waits is told.
+/// One step of the calibration, and its message for the person who waits.
 struct Step {
   std::string name;
   std::function<void(driver::Result&)> run;

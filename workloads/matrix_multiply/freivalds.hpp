@@ -19,7 +19,7 @@ inline std::vector<double> times(const double* matrix, std::size_t rows, std::si
 }
 
 /// Whether C = A B, by A (B x) = C x for vectors x of random signs (Freivalds 1977): a wrong row passes one vector with
-/// probability 1/2 at most, and 20 with 1e-6. Rounding grows as n^(3/2) here; entries are below 1.
+/// probability 1/2 at most, and 20 with 1e-6. Entries are below 1, so rounding grows as n^(3/2).
 inline bool is_product(const Product& product, std::uint64_t seed, int vectors = 20) {
   const auto n = static_cast<double>(product.n);
   const double tolerance = 8 * std::numeric_limits<double>::epsilon() * n * std::sqrt(n);

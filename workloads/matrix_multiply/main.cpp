@@ -52,13 +52,13 @@ double bytes_of(const Request& request, int ranks) {
   return 8 * n * n * (2 + ranks * (request.kernel.starts_with("packed") ? 2 : 1));
 }
 
-/// A, of which these are the rows from `first` on, becomes a lower triangle.
+/// Makes A, whose rows from `first` on these are, a lower triangle.
 void clear_above_diagonal(matrix_multiply::Buffer& a, std::size_t n, std::size_t first) {
   for (std::size_t i = 0; i < a.span().size() / n; ++i)
     std::ranges::fill(a.span().subspan(i * n, n).subspan(std::min(n, first + i + 1)), 0.0);
 }
 
-/// Additions and multiplications that are not by zeros of A's shape.
+/// Additions and multiplications, except those with zeros that A has by its shape.
 double operations_of(const Request& request) {
   const auto n = static_cast<double>(request.size);
   return request.shape == "full" ? 2 * n * n * n : n * n * (n + 1);

@@ -11,7 +11,7 @@
 
 namespace matrix_multiply {
 
-/// Doubles on a cache line of their own; what is in them is what was there before.
+/// Doubles that begin on their own cache line. They are not initialised.
 class Buffer {
  public:
   /// Throws std::bad_alloc.

@@ -7,7 +7,7 @@
 
 namespace matrix_multiply {
 
-/// Rows first .. last - 1 of C, as anybody writes it: for each row, a multiple of each row of B is added, unless it is 0 times it.
+/// Rows first .. last - 1 of C, written in the plainest way: for each row, adds a multiple of each row of B, unless the factor is 0.
 inline void multiply_plain(const Product& product, std::size_t first, std::size_t last) {
   const std::size_t n = product.n;
   for (std::size_t i = first; i < last; ++i) {

@@ -19,9 +19,9 @@ struct Zero {
   double residual;
 };
 
-/// Newton's method that does not leave [a, b] (Bell and Hepperger 2012, section III.A): a zero with |f| < epsilon, or none after
-/// `steps` steps, or once it would leave where it stands at a bound. `f(x)` is a Point.
-/// A derivative of 0 sends it to a bound, and ends it there; a value that is not a number never counts as a zero.
+/// Newton's method that does not leave [a, b] (Bell and Hepperger 2012, section III.A). Returns a zero with |f| < epsilon; or none, if
+/// `steps` steps found none, or if it is at a bound and the next step would leave the interval. `f(x)` is a Point. A derivative of 0 sends
+/// it to a bound, where it ends. A value that is not a number is never a zero.
 template <class Function>
 std::optional<Zero> bounded_newton(Function&& f, double a, double b, int steps, double epsilon) {
   double x = (a + b) / 2;

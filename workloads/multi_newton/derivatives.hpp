@@ -39,7 +39,7 @@ struct TapedForward {
   }
 };
 
-/// As the study's program: a new recording at every point, dropped after one forward sweep of each order.
+/// As in the study's program: a new recording at every point, dropped after one forward sweep of each order.
 template <class Function, class Alloc>
 struct StudyTaped {
   const Function& f;

@@ -15,7 +15,7 @@ namespace multi_newton {
 inline constexpr double machine_epsilon = std::numeric_limits<double>::epsilon();
 
 /// f(x) = (sin(x) + ... + sin(x)) / N, with N equal terms (section IV): the zeros are the multiples of pi.
-/// An opaque one hides from the compiler that all terms are equal. Without that, g++ computes one sine and adds N times.
+/// An opaque function hides from the compiler that all terms are equal. Otherwise g++ computes one sine and adds it N times.
 template <bool Opaque>
 struct Sine {
   std::size_t terms = 100;
@@ -39,7 +39,7 @@ struct Sine {
     return {sum / static_cast<double>(terms), slope / static_cast<double>(terms)};
   }
 
-  /// [0, (Z - 1) pi], with zeros at both ends; epsilon is 100 times the upper bound times that of double.
+  /// The interval [0, (Z - 1) pi], with zeros at both ends. epsilon is 100 times the upper bound times the epsilon of double.
   Problem problem(std::size_t intervals, int steps) const {
     const double upper = static_cast<double>(zeros - 1) * std::numbers::pi;
     return {0, upper, intervals, steps, 100 * upper * machine_epsilon};

@@ -50,7 +50,7 @@ std::vector<std::string> names_of(const Table& table) {
   return names;
 }
 
-/// What a level of the table stands for; the level is one of its names.
+/// The meaning of a level, which is a name in the table.
 template <class Table>
 auto chosen(const Table& table, const std::string& level) {
   return std::find_if(table.begin(), table.end(), [&](const auto& one) { return one.name == level; })
@@ -80,7 +80,8 @@ corescale::any_team make_team(const Request& request) {
   return team;
 }
 
-/// Repeats for the time asked: `divide` and `combine` by the master, and between them worker(m) by each thread of the team.
+/// Repeats for the time that was asked for: the master calls `divide` and `combine`, and between them each thread of the team calls
+/// worker(m).
 template <class Divide, class Worker, class Combine>
 driver::Repeated repeat(const Request& request, Divide divide, Worker worker, Combine combine) {
   corescale::any_team team = request.threading == "none" ? corescale::any_team() : make_team(request);
@@ -108,7 +109,7 @@ Found solve(const Request& request, const Problem& problem, MakeEvaluator make_e
   return found;
 }
 
-/// All zeros of a function, each found by one way to its derivative, with one allocator.
+/// Finds all zeros of a function, with one kind of derivative and one allocator.
 template <class Function>
 using Method = Found (*)(const Request& request, const Function& f, const Problem& problem);
 

@@ -11,7 +11,7 @@
 
 namespace multi_newton {
 
-/// All zeros of a function in [lower, upper], of which no two are nearer than an interval is long.
+/// The problem: find all zeros of a function in [lower, upper]. The distance of any two is at least the length of an interval.
 struct Problem {
   double lower;
   double upper;
@@ -23,8 +23,8 @@ struct Problem {
   double length() const { return (upper - lower) / static_cast<double>(intervals); }
 };
 
-/// Adds a zero to those found, which ascend. Two that are nearer to each other than an interval is long are one zero, found from
-/// both sides of a bound: the one with the smaller residual stays.
+/// Adds a zero to those found, which ascend. If two are nearer to each other than the length of an interval, they are one zero, found from
+/// both sides of a bound. The one with the smaller residual stays.
 template <class Zeros>
 void add(Zeros& found, const Zero& zero, double length) {
   if (found.empty() || zero.x - found.back().x >= length)
@@ -43,14 +43,14 @@ struct alignas(corescale::cache_line) Share {
   corescale::capacity_vector<Zero, Alloc> zeros;
 };
 
-/// The multi-threaded method (section III.B): divide() and combine() by the master, search() by each thread on its share.
+/// The multi-threaded method (section III.B). The master calls divide() and combine(), and each thread calls search() on its share.
 /// The memory of the zeros comes from Alloc on the thread that finds them, and goes back there in combine().
 template <class Alloc>
 class MultiNewton {
  public:
   MultiNewton(const Problem& problem, std::size_t threads) : problem_(problem), shares_(threads) {}
 
-  /// The first J mod M threads have an interval more than the others. A thread beyond J has none.
+  /// The first J mod M threads have one interval more than the others. Threads beyond J have none.
   void divide() {
     const std::size_t threads = shares_.size(), each = problem_.intervals / threads;
     std::size_t before = 0;

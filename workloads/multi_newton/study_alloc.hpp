@@ -20,7 +20,7 @@ namespace multi_newton {
 
 // NOLINTBEGIN(cppcoreguidelines-no-malloc,bugprone-sizeof-expression): an allocator above malloc(), with vectors of pointers
 
-/// What stands before the memory that a program gets.
+/// The header before the memory that a program gets.
 struct Block {
   struct Slice* owner;
   std::size_t capacity_index;
@@ -28,7 +28,7 @@ struct Block {
   Block*& next() noexcept { return *reinterpret_cast<Block**>(this + 1); }  // while it is available
 };
 
-/// What belongs to one thread: the first available block of each capacity, and two byte counts.
+/// The data of one thread: the first available block of each capacity, and two byte counts.
 struct Slice {
   Block** roots;
   corescale::detail::byte_count* inuse;
@@ -51,9 +51,9 @@ struct Contiguous {
   }
 
  private:
-  /// Zeros, of which the system gives the pages that are touched. Each vector starts at another offset in its page, or a core
-  /// takes a thread's entries in all three for one another (4 KiB aliasing), which is not what this version is to show. For the
-  /// first threads: some beyond the eighth have roots at the offset of their counts.
+  /// Zeros; the system provides only the pages that are touched. Each vector starts at another offset in its page. Otherwise a core would
+  /// confuse a thread's entries in all three (4 KiB aliasing), which this version is not meant to show. This holds for the first threads:
+  /// some beyond the eighth have roots at the offset of their counts.
   template <class T>
   static T* make_vector(std::size_t size, std::size_t offset) {
     constexpr std::size_t page = 4096;
@@ -64,8 +64,8 @@ struct Contiguous {
   }
 };
 
-/// Version 2012_1: a thread's roots and counts in a structure of its own. Beside false sharing, `Contiguous`
-/// touches three pages where this touches one.
+/// Version 2012_1: a thread's roots and counts in a structure of its own. Apart from false sharing, `Contiguous` touches three pages, and
+/// this touches one.
 struct Separate {
   static constexpr bool holds = true;
 
@@ -89,7 +89,7 @@ struct System : Separate {
 template <class Version>
 class Slices {
  public:
-  /// The calling thread's. Throws std::bad_alloc.
+  /// The calling thread's slice. Throws std::bad_alloc.
   static Slice& mine() {
     if (!current) [[unlikely]]
       attach();
@@ -164,13 +164,13 @@ struct StudyAlloc {
     }
   }
 
-  /// Bytes, in capacities, of the calling thread that are in use, and that it holds.
+  /// Bytes of the calling thread that are in use, and bytes that it holds, as sums of capacities.
   static std::size_t inuse() { return Slices<Version>::mine().inuse->get(); }
   static std::size_t available() { return Slices<Version>::mine().available->get(); }
 };
 
-/// malloc() with the study's capacities: no header, no counts, no lists. What `System` takes longer is theirs, that of a thread's
-/// structure, and of a request that is larger by the header.
+/// malloc() with the study's capacities: no header, no counts, no lists. The extra time of `System` is the cost of these, of a thread's
+/// structure, and of requests that are larger by the header.
 struct BareAlloc {
   [[nodiscard]] static void* get_memory(std::size_t min_bytes, std::size_t& capacity,
                                         std::size_t alignment = 1) {

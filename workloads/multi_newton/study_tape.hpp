@@ -9,9 +9,9 @@
 #include "multi_newton/bounded_newton.hpp"
 
 // A tape as the study had it (Bell and Hepperger 2012, section V): vectors that grow by being copied into larger memory, and are
-// freed with each recording; after a recording the values of all variables are allocated, then their derivatives. A sine has a
-// hidden cosine beside it. Nothing is preallocated, and a sum is as many operations as it has terms.
-// It is here to load an allocator as that program did. Programs use corescale/tape.
+// freed with each recording; after a recording the values of all variables are allocated, then their derivatives. A sine also records a
+// hidden cosine. Nothing is preallocated, and a sum has one operation for each term. It is here to load an allocator as that program did.
+// Programs use corescale/tape.
 namespace multi_newton::study {
 
 enum class Code : std::uint8_t {
@@ -68,7 +68,7 @@ class Real {
   Real(double value, std::uint32_t index) : value_(value), index_(index) {}
 
   static Tape<Alloc>& tape() { return *Tape<Alloc>::current; }
-  /// From the compiler: each recorded term takes a sine of its own, as in that program, though all terms are equal.
+  /// Hides the value from the compiler, so that each recorded term computes its own sine, as in that program, although all terms are equal.
   static double hidden(double value) {
     asm volatile("" : "+x"(value));
     return value;
@@ -82,7 +82,7 @@ class Real {
   std::uint32_t index_ = 0;  // 0: a parameter
 };
 
-/// One recording of a function of one variable, and its derivative by a forward sweep of order one, as the study's program has it.
+/// One recording of a function of one variable, and its derivative by a forward sweep of order one, as in the study's program.
 template <class Alloc>
 class Tape {
  public:
@@ -107,7 +107,7 @@ class Tape {
     return static_cast<std::uint32_t>(parameters_.size() - 1);
   }
 
-  /// Values, then derivatives, of all variables at x; those of `result`.
+  /// Computes the values and then the derivatives of all variables at x. Returns those of `result`.
   Point differentiate(double x, const Real<Alloc>& result) const {
     if (result.index() == 0) return {result.value(), 0};
     corescale::capacity_vector<double, Alloc> values(variables_);

@@ -12,7 +12,7 @@
 namespace pairwise_clustering {
 
 struct Options {
-  std::size_t clusters = 0;   ///< 0: the widest gap between the temperatures of two splits names the number
+  std::size_t clusters = 0;   ///< 0: the widest gap between the temperatures of two splits decides
   std::size_t at_most = 10;   ///< the most clusters, if `clusters` is 0
   std::uint64_t seed = 1;     ///< of the power method's start
   double cooling = 0.9;       ///< the next temperature over this one
@@ -63,7 +63,7 @@ inline std::vector<std::size_t> labels_of(const MeanField& field) {
 /// The mean of all distances.
 inline double mean_distance(MeanField& field) { return 2 * field.total_energy() / field.points(); }
 
-/// Cools until the clusters are there and firm, splitting those that turn unstable on the way.
+/// Cools until the clusters exist and are frozen, and splits clusters that become unstable on the way.
 class Annealing {
  public:
   Annealing(const Distances& distances, const Crew& crew, const Options& options)
@@ -110,7 +110,7 @@ class Annealing {
   }
   std::size_t most() const { return free() ? options_.at_most : options_.clusters; }
 
-  /// Passes at this temperature, until the energies stay.
+  /// Makes passes at this temperature, until the energies no longer change.
   void relax() {
     std::size_t passes = 0;
     double change = 0;
@@ -138,7 +138,7 @@ class Annealing {
     return made;
   }
 
-  /// This number of clusters ends here.
+  /// Notes that this number of clusters ends at this temperature.
   void remember() {
     const double began = outcome_.tree.empty() ? temperature_ : outcome_.tree.back().temperature;
     if (free()) seen_.push_back({began, temperature_, finished()});

@@ -12,8 +12,8 @@
 
 namespace pairwise_clustering {
 
-/// How the factor of a product comes to all ranks. `allgather`: whole, then one product; the result has the same bits for any ranks.
-/// `ring`: part after part, each used on its way round, as DAPWC has it; needs no room for the whole.
+/// How the factor of a product reaches all ranks. `allgather`: as a whole, then there is one product; the result has the same bits for any
+/// number of ranks. `ring`: in parts, each of which is used on its way round, as in DAPWC; needs no room for the whole.
 enum class Exchange : std::uint8_t { allgather, ring };
 
 /// A time in the record: from here to the end of the block.
@@ -28,7 +28,7 @@ class Region {
   const char* name_;
 };
 
-/// Who works: the ranks, and on this one the loop and its blocks.
+/// The ranks, and the loop and its blocks on this rank.
 struct Crew {
   const driver::Ranks& ranks;
   driver::BlockLoop& loop;
@@ -45,7 +45,7 @@ struct Crew {
     });
   }
 
-  /// The sums become those over all ranks.
+  /// Replaces the sums by those over all ranks.
   void reduce(Sums& sums) const {
     const Region region("reduce");
     ranks.sum(sums.total());

@@ -24,7 +24,7 @@ inline std::size_t bytes_of(Precision precision) { return precision == Precision
 /// As uint16 a distance is a multiple of largest / 65535.
 class Distances {
  public:
-  /// Filled by set(). `largest`: no distance exceeds it. `kernel` multiplies. Throws std::bad_alloc.
+  /// set() fills it. `largest`: no distance exceeds it. `kernel`: computes products. Throws std::bad_alloc.
   Distances(std::size_t n, std::size_t rows, Precision precision, double largest,
             const Kernel& kernel = widest_kernel())
       : n_(n),
@@ -57,7 +57,7 @@ class Distances {
     return precision_ == Precision::float32 ? static_cast<double>(floats()[at]) : integers()[at] * step();
   }
 
-  /// The least difference of two distances that are not the same.
+  /// The least difference of two distances that differ.
   double resolution() const {
     return precision_ == Precision::uint16 ? step() : largest_ * std::numeric_limits<float>::epsilon();
   }

@@ -14,7 +14,7 @@
 
 namespace pairwise_clustering {
 
-/// Values of all rows, from each rank's own. Exact for whole numbers below 2^24.
+/// The values of all rows, gathered from all ranks. Exact for whole numbers below 2^24.
 inline std::vector<float> gathered(std::span<const float> mine, std::size_t n, std::size_t width,
                                    const driver::Ranks& ranks) {
   std::vector<float> all(n * width);
@@ -30,7 +30,7 @@ inline std::vector<std::size_t> all_labels(const Outcome& outcome, std::size_t n
   return {all.begin(), all.end()};
 }
 
-/// A file under its name only when it is whole.
+/// A file that gets its name only when it is whole.
 class CsvOutput {
  public:
   CsvOutput(std::filesystem::path path, const std::string& header)
@@ -46,7 +46,7 @@ class CsvOutput {
     file_ << '\n';
   }
 
-  /// Throws Error when the file could not be written.
+  /// Throws Error if the file could not be written.
   void publish() {
     file_.close();
     if (!file_) throw driver::Error(path_.string(), "cannot be written", "give --out a place with room");

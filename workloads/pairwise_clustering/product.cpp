@@ -72,7 +72,7 @@ template <std::size_t Lanes, std::size_t Panels, std::size_t Clusters, class Ele
     for (std::size_t v = 0; v < vectors; ++v) add<Lanes>(sum[k][v], scale, y + k * stride + v * Lanes);
 }
 
-/// All clusters, in tiles of nearly one size, the largest of which is `Most`.
+/// All clusters, in tiles of nearly equal size, at most `Most`.
 template <std::size_t Lanes, std::size_t Panels, std::size_t Most, class Element>
 [[gnu::always_inline]] inline void tiles(const Element* d, const Part<Element>& part, std::size_t columns,
                                          const float* x, std::size_t clusters, const Element* next,
@@ -92,7 +92,7 @@ template <std::size_t Lanes, std::size_t Panels, std::size_t Most, class Element
   }
 }
 
-/// The panels from `first` to `last`, chunk after chunk; `Panels` at a time, and the rest one by one.
+/// The panels from `first` to `last`, chunk by chunk: `Panels` at a time, then the rest one by one.
 template <std::size_t Lanes, std::size_t Panels, std::size_t Most, class Element>
 [[gnu::always_inline]] inline void multiply_group(const Part<Element>& part, std::size_t first,
                                                   std::size_t last, const Factor& factor, double scale,

@@ -8,7 +8,7 @@
 
 namespace pairwise_clustering {
 
-/// Rows of a panel: what a vector of 512 bits holds of float32. A panel keeps `panel_rows` distances of one column together, column
+/// Rows of a panel: the number of float32 in a vector of 512 bits. A panel keeps `panel_rows` distances of one column together, column
 /// after column: D is symmetric, so its rows are read along, and a product streams through memory once.
 constexpr std::size_t panel_rows = 16;
 
@@ -21,7 +21,7 @@ struct Part {
   std::size_t columns;
 };
 
-/// What has a column for each cluster.
+/// Matrices with a column for each cluster.
 struct Factor {
   const float* x;  ///< row by row, `clusters` floats each, for the columns of the part
   std::size_t clusters;

@@ -54,7 +54,7 @@ class Instability {
   double reach() const { return field_.distances().largest(); }
   double root(std::size_t k, std::size_t i) const { return std::sqrt(field_.membership(k)[i]); }
 
-  /// V_i = 1 + i / 2N and noise, by the row's number among all, so that ranks start alike.
+  /// V_i = 1 + i / 2N plus noise, where i is the row's number among all rows, so that any number of ranks starts with the same V.
   void start(std::uint64_t seed) {
     const std::size_t first =
         field_.crew().ranks.first_of(field_.distances().size(), field_.crew().ranks.rank());

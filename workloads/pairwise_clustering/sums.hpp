@@ -16,11 +16,11 @@ namespace pairwise_clustering {
 /// add() may be called from any thread.
 class Sums {
  public:
-  /// `bound`: what the sum of the terms' absolute values does not exceed. Its rounding is below bound x rows x 2^-50.
+  /// `bound`: an upper bound on the sum of the terms' absolute values. The rounding is below bound x rows x 2^-50.
   Sums(std::size_t width, double bound)
       : total_(width, 0.0), shift_(std::ldexp(3.0, std::ilogb(bound) + 2)) {}
 
-  /// To be added up anywhere, in any order.
+  /// The rounded term, which may be added anywhere, in any order.
   double rounded(double term) const { return (term + shift_) - shift_; }
 
   /// A sum of rounded terms.

@@ -10,7 +10,7 @@
 
 namespace unit_task {
 
-/// Says that the calibration is of another machine; a broken one is a request that cannot be used.
+/// Says so if the calibration is of another machine. Refuses a broken one.
 inline void check_calibration(const std::string& program) try {
   if (const std::string& note = corescale::calibration_note(); !note.empty())
     std::cerr << program << ": " << note << '\n';

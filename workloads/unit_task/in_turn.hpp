@@ -18,11 +18,11 @@
 #include "driver/result.hpp"
 #include "unit_task/loop.hpp"
 
-// Several blocks and policies in one process, visited in turn for half a millisecond each. What disturbs a machine for longer, such
-// as a neighbour on the same physical core, then meets all of them alike; launches of their own it meets one by one.
+// Several blocks and policies in one process, visited in turn for half a millisecond each. A disturbance that lasts longer, such as a
+// neighbour on the same physical core, then affects all of them equally. If each had its own launch, it would affect single ones.
 namespace unit_task {
 
-/// A block, or a policy that chooses one, and what its calls of a loop took.
+/// A block, or a policy that chooses one, and the times of its calls of a loop.
 struct Contender {
   std::string name;
   corescale::loop_options options;
@@ -68,7 +68,8 @@ inline void call(corescale::any_team& team, Loop& loop, const corescale::loop_op
       team, std::uint64_t{0}, loop.size(), [&](auto begin, auto end) { loop.run(begin, end); }, options);
 }
 
-/// The calls of others came between its last visit and this one, which a policy that learns may not take for how often it is called.
+/// Marks a pause: between its last visit and this one, others were called. A policy that learns must not take this time for the time
+/// between its calls.
 inline void visit(Contender& one, corescale::any_team& team, Loop& loop) {
   constexpr double visit_seconds = 0.5e-3;
   corescale::loop_options options = one.options;
@@ -83,7 +84,7 @@ inline void visit(Contender& one, corescale::any_team& team, Loop& loop) {
   one.calls += found.repeats;
 }
 
-/// Rounds in which each is visited once, in an order drawn anew, until `least` seconds have passed; at least one.
+/// Makes rounds in which each is visited once, in a new random order, until `least` seconds have passed; at least one round.
 inline void take_turns(std::vector<Contender>& all, corescale::any_team& team, Loop& loop, double least) {
   driver::Random draw(1, 0, 0);
   const auto start = std::chrono::steady_clock::now();

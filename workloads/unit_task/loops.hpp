@@ -14,7 +14,7 @@
 
 namespace unit_task {
 
-/// What a loop is made from.
+/// The parameters of a loop.
 struct Shape {
   std::uint64_t n = 4096;
   Task task{};
@@ -39,7 +39,7 @@ inline double operation_ns(const Shape& shape) {
                                         : ns_per_operation<Compute::published>();
 }
 
-/// What an iteration takes about, in the mean.
+/// The approximate mean time of an iteration.
 struct Needs {
   double ns;
   double bytes;

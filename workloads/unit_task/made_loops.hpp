@@ -41,7 +41,7 @@ class Tiny final : public Loop {
   std::vector<double> values_;
 };
 
-/// A page read and written an iteration: the limit is the memory's.
+/// Each iteration reads and writes a page, so that memory is the limit.
 class Streaming final : public Loop {
  public:
   explicit Streaming(std::uint64_t n) : n_(n), values_(n * doubles) {}
@@ -74,7 +74,7 @@ struct LastSixteenth {
   std::uint64_t operator()(std::uint64_t i) const { return compute(i < n - n / 16 ? 150 : 16 * 150); }
 };
 
-/// Exponentially distributed costs with a mean of 300 units, known to nobody.
+/// Exponentially distributed costs with a mean of 300 units, which no policy knows.
 class RandomCost {
  public:
   explicit RandomCost(std::uint64_t n) : cost_(n) {

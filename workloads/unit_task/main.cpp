@@ -21,7 +21,7 @@ namespace {
 
 using namespace unit_task;
 
-/// The policy that is not a policy of ours: another library runs the loop.
+/// The policy that is not one of ours: another library runs the loop.
 const std::string taskflow = "taskflow";
 
 /// The beginning of the help of an option that only the study's loop has.
@@ -116,7 +116,7 @@ void check_size(const Request& request) {
            "give fewer of --n, or fewer bytes to --read and --write");
 }
 
-/// Options that would change nothing.
+/// Refuses options that would change nothing.
 void check_use(const driver::Arguments& arguments, const Request& request) {
   if (request.loop != "unit-task")
     arguments.refuse_marked(unit_task_mark, "beside --loop " + request.loop,
@@ -249,7 +249,7 @@ int run_policy(const Request& request, Loop& loop) {
   const auto one_call = [&] { call(team, loop, options); };
   const Timed timed = time_calls(one_call, request.least_seconds(), std::chrono::milliseconds(request.pause));
 
-  // One call more, with a clock at each block, and on fresh results, so that they show what it did.
+  // One more call, with a clock at each block and on fresh results, which show what it did.
   std::vector<corescale::loop_share> shares(request.shape.threads);
   corescale::loop_statistics blocks{.shares = shares};
   options.statistics = &blocks;

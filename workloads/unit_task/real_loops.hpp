@@ -11,7 +11,7 @@
 
 #include "driver/random.hpp"
 
-// Loops as programs have them.
+// Loops from real programs.
 namespace unit_task {
 
 /// A row of a sparse matrix times a vector. The matrix is a graph's whose degrees follow a power law, sorted as graphs often are:
@@ -41,7 +41,7 @@ class SparseRow {
   std::vector<double> x_;
 };
 
-/// A row of 256 points of the Mandelbrot set: the steps that they take to leave, at most 100 each.
+/// A row of 256 points of the Mandelbrot set: the steps in which they escape, at most 100 each.
 struct MandelbrotRow {
   std::uint64_t n;
 
@@ -81,7 +81,7 @@ inline std::uint64_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-/// Edit distances of drawn words of 3 to 40 letters to one.
+/// Edit distances from one word to random words of 3 to 40 letters.
 class EditDistance {
  public:
   explicit EditDistance(std::uint64_t n) : words_(n) {

@@ -46,8 +46,8 @@ struct SharedMemory {
   }
 };
 
-/// The unit task of Shuai (2021, "Test and statistics"): each byte read is computed with and written; what is to be written beyond
-/// that repeats the last. `published` divides by R, which must not be 0 there.
+/// The unit task of Shuai (2021, "Test and statistics"). It computes with each byte that is read, and writes the result. If more is to be
+/// written, the last result is repeated. `published` divides by R, which must not be 0 there.
 template <Compute how, class Memory>
 [[gnu::noinline]] void run_task(const Task& task, const std::uint8_t* read_at, std::uint8_t* write_at) {
   const std::uint64_t parts =

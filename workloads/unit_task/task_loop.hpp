@@ -20,7 +20,7 @@ enum class Buffers {
   shared,     ///< all threads have one: its lines go from core to core
 };
 
-/// The id of a thread of another library's pool, which corescale::thread_num() calls 0; 0 for all others.
+/// The id of a thread in another library's pool, for which corescale::thread_num() returns 0; 0 for all other threads.
 inline thread_local std::size_t other_pools_thread = 0;
 
 /// n unit tasks.
@@ -62,7 +62,7 @@ class TaskLoop final : public Loop {
       if (room) fill(room.get(), buffers_ == Buffers::iteration ? n_ : 1);
   }
 
-  /// Threads' buffers do not tell how often they were written; that each of them is either whole or untouched is what is seen.
+  /// The buffers of threads do not show how often they were written. This checks that each is either whole or untouched.
   bool is_right() const override {
     bool any = false;
     for (const Room& room : rooms_) {
@@ -80,7 +80,7 @@ class TaskLoop final : public Loop {
  private:
   using Room = std::unique_ptr<std::uint8_t[]>;
 
-  /// Made by the thread that uses it, so that it lies near its core.
+  /// The thread that uses it makes it, so that it is near its core.
   void run_own(std::uint64_t begin, std::uint64_t end) {
     Room& own = rooms_.at(corescale::thread_num() + other_pools_thread);
     if (!own) make(own, 1);
@@ -115,7 +115,7 @@ class TaskLoop final : public Loop {
 
   static std::uint8_t read_byte(std::uint64_t k) { return static_cast<std::uint8_t>(driver::Random::mix(k)); }
 
-  /// What a task writes, by arithmetic instead of counting.
+  /// What a task writes, computed without counting.
   std::vector<std::uint8_t> expected() const {
     const std::uint64_t read = task_.bytes_read, operations = task_.operations;
     std::vector<std::uint8_t> bytes(task_.bytes_written);

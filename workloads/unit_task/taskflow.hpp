@@ -9,7 +9,7 @@
 
 namespace unit_task {
 
-/// The study's rival itself: Taskflow's for_each_index by its guided partitioner, on threads of its own, which nobody pins. Its
+/// The study's rival: Taskflow's for_each_index with its guided partitioner, on its own threads, which are not pinned. Its
 /// headers are not part of corescale: a build has them if -DCORESCALE_TASKFLOW=FOLDER names the folder that holds taskflow/.
 class TaskflowLoop {
  public:
@@ -20,7 +20,7 @@ class TaskflowLoop {
   TaskflowLoop(Loop& loop, std::size_t threads);
   ~TaskflowLoop();
 
-  /// Every iteration once, as one call of a loop.
+  /// Runs every iteration once, as one call of a loop.
   void call();
 
   /// Iterations that ran since it was made.

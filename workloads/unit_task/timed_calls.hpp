@@ -12,17 +12,17 @@
 
 namespace unit_task {
 
-/// For so long a loop is called before it is timed: the policy learns, caches and pages warm up.
+/// The time for which a loop is called before it is timed, so that the policy learns, and caches and pages warm up.
 inline constexpr double warm_up_seconds = 0.01;
 
-/// What the calls of a loop took.
+/// The times of the calls of a loop.
 struct Timed {
   driver::Repeated repeated;
   double first_seconds;
   double ticks;  ///< of a call
 };
 
-/// Calls behind a pause each, in which threads fall asleep and which is not timed, until `least` seconds have passed with the pauses.
+/// Calls with a pause before each, until `least` seconds have passed, pauses included. In a pause, which is not timed, threads fall asleep.
 template <class Call>
 driver::Repeated repeat_after_pauses(Call call, double least, std::chrono::milliseconds pause) {
   const auto start = std::chrono::steady_clock::now();

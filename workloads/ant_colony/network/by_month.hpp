@@ -10,9 +10,10 @@
 
 namespace network {
 
-/// The study's program: month after month, a static split of the iterations over the ranks and within each over OpenMP's threads;
-/// each thread keeps its best as a solution, the master picks among them and the ranks among theirs, and rank 0 makes the text of the
-/// month's result while the others wait. One rank alone is its baseline, several are its first optimisation.
+/// The study's program. It takes one month after the other, and splits the iterations statically over the ranks, and in each rank over
+/// OpenMP's threads. Each thread keeps its best solution, the master chooses the best of these, and the ranks choose the best of theirs.
+/// Rank 0 makes the text of the month's result while the others wait. One rank is the study's baseline; several ranks are its first
+/// optimisation.
 template <class Heap>
 class ByMonth {
  public:
@@ -84,7 +85,7 @@ class ByMonth {
     corescale_region_end("iteration");
   }
 
-  /// The best of the threads, then of the ranks. To let go of the others' solutions is a part of it that grows with the threads.
+  /// Finds the best of the threads, then of the ranks. It also frees the other solutions, which takes longer with more threads.
   Solution merged(std::vector<Thread>& threads, MonthTimes& times, Year& year) const {
     const Timed timed("merge", times.merging);
     Solution best = pick(threads, times, year);

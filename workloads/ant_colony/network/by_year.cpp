@@ -23,7 +23,7 @@ struct Running {
   /// Whether this was the last iteration.
   bool ends_with(Best found) {
     if (!found.choices.empty()) {
-      const std::scoped_lock lock(mutex);  // some 768 choices change hands
+      const std::scoped_lock lock(mutex);  // some 768 choices are moved
       if (found.better_than(best.worth, best.iteration)) best = std::move(found);
     }
     return left.fetch_sub(1, std::memory_order_acq_rel) == 1;
@@ -86,7 +86,7 @@ class Search {
     if (!best.choices.empty())
       running.solution = make_solution(*best.month, best.worth, best.iteration, best.choices);
     if (ranks_.size() == 1 && running.solution.found()) {
-      const std::scoped_lock lock(output_);  // its time is added up
+      const std::scoped_lock lock(output_);  // so that the time of output can be added up
       keep(year_, running.solution);
     }
     year_.times[static_cast<std::size_t>(running.month.number())].all = now() - running.start;

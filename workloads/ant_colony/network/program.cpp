@@ -33,7 +33,7 @@ std::vector<std::string> heaps() {
   throw driver::Error("ant_colony", what, remedy);
 }
 
-/// "cost=1,emissions=0.1": what is not named is worth nothing.
+/// "cost=1,emissions=0.1". Measures that are not named are worth nothing.
 Goal goal(const std::string& text) {
   Goal made{-1, -1, -1, -1};  // not named yet
   for (std::size_t at = 0; at <= text.size(); at = std::min(text.find(',', at), text.size()) + 1) {
@@ -116,7 +116,7 @@ Network load(const Request& request, const Options& options) {
   return {generate(options.seed, request.orders), options, "generated"};
 }
 
-/// On rank 0, so that no other waits for one that could not begin. Throws driver::Error on all ranks alike.
+/// Does it on rank 0, so that no rank waits for one that could not begin. Throws the same driver::Error on all ranks.
 std::unique_ptr<WholeFile> open_solution(const Request& request, const driver::Ranks& ranks) {
   std::unique_ptr<WholeFile> file;
   std::optional<driver::Error> fault;
@@ -130,7 +130,7 @@ std::unique_ptr<WholeFile> open_solution(const Request& request, const driver::R
   return file;
 }
 
-/// Throws driver::Error if a month has no plan: with the others alone the year would look cheap.
+/// Throws driver::Error if a month has no plan, because without that month the year would look cheap.
 void check_planned(std::span<const Month> months, const Year& year, bool generated) {
   const auto missing = std::ranges::find_if_not(year.worth, [](double one) { return std::isfinite(one); });
   if (missing == year.worth.end()) return;
@@ -155,7 +155,7 @@ void make_months(const Network& network, const Request& request, std::vector<Mon
            "give fewer");
 }
 
-/// Throws driver::Error on all ranks if their months or what they were told differ, as on a node with an older copy of the tables.
+/// Throws driver::Error on all ranks if their months or options differ, as on a node with an older copy of the tables.
 void check_same(std::span<const Month> months, const Network& network, const std::string& told,
                 const driver::Ranks& ranks) {
   double sum = static_cast<double>(months.size());
@@ -214,7 +214,7 @@ int solve(const Request& request, std::uint64_t seed, int ants, int cycles, cons
       file->out() << Solution::headings;
       for (const std::string& text : year.texts) file->out() << text;
       file->commit();
-    } catch (const driver::Error&) {  // what the search has found is not lost
+    } catch (const driver::Error&) {  // the result of the search is not lost
       report(request, work, months, ranks, year);
       throw;
     }

@@ -12,7 +12,7 @@ namespace network {
 /// the mean. Every rank calls it.
 void gather(const driver::Ranks& ranks, Year& year);
 
-/// Prints the year, by rank 0 alone. Returns the exit status.
+/// Rank 0 prints the year. Returns the exit status.
 int report(const Request& request, const Work& work, std::span<const Month> months,
            const driver::Ranks& ranks, const Year& year);
 

@@ -12,8 +12,8 @@
 
 namespace network {
 
-/// A month's plan as the objects that the study describes: routes of derived classes, shared warehouses and lanes, names, maps of
-/// measures. It stands for itself, without the tables, so that a rank can send it to another.
+/// A month's plan as the objects that the study describes: routes of derived classes, shared warehouses and lanes, names, maps of measures.
+/// It does not refer to the tables, so that a rank can send it to another.
 struct Solution {
   struct Site {
     std::string name;

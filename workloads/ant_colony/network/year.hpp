@@ -29,10 +29,10 @@ struct MonthTimes {
   double busiest = 0;   ///< a thread's time in iterations, the largest over threads
   double busy = 0;      ///< the same, added up over threads
   double waiting = 0;   ///< for the slowest rank, the mean over ranks
-  double merging = 0;   ///< of the bests of threads and ranks, with what is sent, once all ranks are there
+  double merging = 0;   ///< of the bests of threads and ranks, including messages, once all ranks have arrived
 };
 
-/// What a search found and what it took: months in their order; solutions and texts on rank 0 alone.
+/// The result of a search and its times. Months are in their order; only rank 0 has solutions and texts.
 struct Year {
   Year(std::size_t months, int all_threads)
       : worth(months, std::numeric_limits<double>::infinity()),
@@ -75,11 +75,11 @@ class Timed {
   double start_;
 };
 
-/// Returns when every rank has come here, so that no merge counts as its own the time that a slower rank takes.
+/// Returns when every rank has come here, so that no merge counts the time of a slower rank as its own.
 void await(const driver::Ranks& ranks, double& seconds);
 
-/// The winner of each month among the ranks: by worth, of equals by iteration. Rank 0 gets its solution, by one message a month at
-/// most: none if rank 0 has won. Adds what was sent to `year`.
+/// The winner of each month among the ranks, by worth, then by iteration. Rank 0 gets its solution, by at most one message a month: none if
+/// rank 0 has won. Adds what was sent to `year`.
 void merge(const driver::Ranks& ranks, int iterations, std::span<Solution> months, Year& year);
 
 /// The result of a month as rank 0 keeps it.

@@ -29,7 +29,7 @@ inline std::uint64_t key_of(const std::vector<std::string>& sequences) {
   return key;
 }
 
-/// Distances of sequences in a .npy file (float32, which NumPy reads), behind them a hash of each row and the key of the sequences.
+/// Distances of sequences in a .npy file (float32, which NumPy reads), followed by a hash of each row and the key of the sequences.
 class DistanceCache {
  public:
   DistanceCache(std::string path, std::uint64_t key, std::size_t n)
@@ -42,7 +42,7 @@ class DistanceCache {
     return std::filesystem::exists(path_);
   }
 
-  /// Rows from `first` on. Throws Error when the file holds distances of other sequences, or is damaged.
+  /// Rows from `first` on. Throws Error if the file has distances of other sequences, or is damaged.
   void read(Distances& distances, std::size_t first) const {
     std::ifstream file(path_, std::ios::binary);
     std::uint64_t key = 0;
@@ -75,7 +75,7 @@ class DistanceCache {
     if (!file.flush()) throw driver::Error(begun(), "cannot be written", "give --cache a place with room");
   }
 
-  /// Before any write: the file, without rows. By one rank.
+  /// Makes the file, without rows. One rank calls it, before any write.
   void begin() const {
     std::ofstream file(begun(), std::ios::binary | std::ios::trunc);
     file << head();
@@ -83,7 +83,7 @@ class DistanceCache {
     if (!file.flush()) throw driver::Error(begun(), "cannot be written", "give --cache a place with room");
   }
 
-  /// After all writes, by one rank.
+  /// One rank calls it, after all writes.
   void publish() const { std::filesystem::rename(begun(), path_); }
 
  private:

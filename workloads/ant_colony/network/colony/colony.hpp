@@ -35,8 +35,8 @@ struct Found {
   }
 };
 
-/// A colony with pheromone of its own. Ant Colony System as for tours, where an ant gives each order a
-/// route, in an order drawn anew. The month, the iteration and the seed decide all it draws. A Trail has what IndexedTrail has.
+/// A colony with its own pheromone. It is Ant Colony System as for tours, but an ant gives each order a route, in a new random sequence.
+/// The month, the iteration and the seed decide all random numbers. A Trail has what IndexedTrail has.
 template <class Trail>
 class Colony {
  public:
@@ -110,7 +110,7 @@ class Colony {
     best_.choices = plan_.choices();
   }
 
-  /// Only the best plan so far gains pheromone, and loses it by evaporation.
+  /// Pheromone is added and evaporates on the best plan so far, and on no other.
   void reinforce() {
     const double amount = 1.0 / std::max(best_.worth, 0.01);
     for (int k = 0; k < month_.size(); ++k)

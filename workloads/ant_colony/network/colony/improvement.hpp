@@ -9,9 +9,9 @@
 
 namespace network {
 
-/// What moving single orders and exchanging two still gains, with what the lanes then cost, until nothing does. An order that wants
-/// to go where there is no room changes places with the order there that is cheapest to move by the estimates. The result depends
-/// on the plan alone. O(orders x candidates) a pass, and O(bands + orders of a warehouse) for each gain.
+/// Improves a plan by moving single orders and exchanging two orders, until nothing gains. Gains include the changed cost of lanes. If an
+/// order is to go to a warehouse without room, it is exchanged with the order there that is the cheapest to move by the estimates. The
+/// result depends only on the plan. O(orders x candidates) a pass, and O(bands + orders of a warehouse) for each gain.
 template <template <class> class Array>
 class Improvement {
  public:
@@ -35,12 +35,12 @@ class Improvement {
  private:
   static constexpr double least_gain = 1e-6;  ///< so that rounding is no gain
   static constexpr int most_passes =
-      1000;  ///< far beyond what a month takes: it ends, whatever the rates are
+      1000;  ///< far more passes than a month takes, so that it ends whatever the rates are
   static std::size_t size(int n) { return static_cast<std::size_t>(n); }
 
   const Way& way(int k) const { return month_.ways(k)[size(plan_.choice(k))]; }
 
-  /// To the candidate that gains most.
+  /// Moves an order to the candidate that gains most.
   bool move(int k) {
     const Way now = way(k);
     const double gone = now.fixed - goal_ * loads_.change(now.lane, k, -1);
@@ -60,7 +60,7 @@ class Improvement {
     return then.warehouse == now.warehouse ? plan_.carries(k, then) : plan_.fits(k, then);
   }
 
-  /// With the first order in another warehouse that gains.
+  /// Exchanges an order with the first order in another warehouse with which that gains.
   bool exchange(int k) {
     const int from = way(k).warehouse;
     const double now = month_.candidates(k)[size(plan_.choice(k))].estimate;
@@ -73,7 +73,7 @@ class Improvement {
     return false;
   }
 
-  /// Order a takes its candidate r, b its s, if that gains and no lane then carries too much.
+  /// Gives order a its candidate r and order b its candidate s, if that gains and no lane then carries too much.
   bool swap(int a, int r, int b, int s) {
     const Way &from = way(a), &to = month_.ways(a)[size(r)], &back = way(b), &forth = month_.ways(b)[size(s)];
     const std::array shifts{Shift{a, from.lane, to.lane}, Shift{b, back.lane, forth.lane}};

@@ -13,8 +13,8 @@ struct Shift {
   int order, from, to;
 };
 
-/// What the orders on each lane pay together, kept while orders come and go. A question takes O(1) in the usual case, that a lane's
-/// weight band or its neighbour is the new one; a shift takes O(bands).
+/// The sum that the orders on each lane pay, kept up to date while orders come and go. A query takes O(1) in the usual case, in which the
+/// new weight band of a lane is the old one or its neighbour. A shift takes O(bands).
 template <template <class> class Array>
 class LaneLoads {
  public:
@@ -45,7 +45,7 @@ class LaneLoads {
     return (state.air ? sums_[band] + by * alone(band, weight) : shared(state, band, load)) - state.total;
   }
 
-  /// The same for several orders and all lanes.
+  /// The same for several orders, over all lanes.
   double change(std::span<const Shift> shifts) const {
     double sum = 0;
     for (std::size_t s = 0; s < shifts.size(); ++s)
@@ -111,7 +111,7 @@ class LaneLoads {
     return flat_ ? rate_[band] * load / state.typical : rate_[band];
   }
 
-  /// From the present band on, up or down.
+  /// Searches from the present band on, up or down.
   std::size_t band_at(const State& state, double load) const {
     std::size_t band = state.band;
     if (flat_) return band;

@@ -8,7 +8,8 @@
 
 namespace network {
 
-/// For each warehouse and each other the order that is the cheapest to move there by the estimates, kept while orders move.
+/// For each pair of warehouses, the order that is the cheapest to move from one to the other by the estimates; kept up to date while orders
+/// move.
 template <template <class> class Array>
 class Leavers {
  public:
@@ -31,7 +32,7 @@ class Leavers {
 
   const Leaver& of(int from, int to) const { return best_[index(from, to)]; }
 
-  /// Order k is about to leave a warehouse, and has entered one.
+  /// Call leave(k) when order k is about to leave a warehouse, and enter(k) once it has entered one.
   void leave(int k, int from) {
     auto& members = members_[size(from)];
     place_[size(members.back())] = place_[size(k)];

@@ -15,14 +15,14 @@
 
 namespace network {
 
-/// What becomes of texts and objects, which decides the share of the time that goes into the memory allocator: they are written
-/// over in place, without lists; a route's name is made anew for each look at it; so is the route as an object with its measures and
-/// a copy of it, and both are kept until the ant comes to the next order.
+/// How texts and objects are made, which decides the share of the time in the memory allocator. They are overwritten in place, without
+/// lists; or a route's name is made anew each time it is looked up; or so are the route as an object with its measures, and a copy of it,
+/// which are kept until the ant's next order.
 enum class Look { buffer, key, measures };
 
-/// The same trail as business software keeps it, and as the program did whose scaling Gogar (2016) set out to mend: pheromone found
-/// by names that are put together at each look-up, routes as objects of derived classes with shared warehouses and lanes and maps of
-/// lists of measures. The arithmetic is that of IndexedTrail in the same order, hence the plans are the same.
+/// The same trail as business software has it, and as in the program that Gogar (2016) made scale. Pheromone is found by names that are
+/// composed at each look-up. Routes are objects of derived classes, with shared warehouses and lanes, and maps of lists of measures. The
+/// arithmetic is that of IndexedTrail, in the same order, so the plans are the same.
 template <class Heap>
 class ObjectTrail {
  public:
@@ -43,7 +43,7 @@ class ObjectTrail {
   };
   using Measures = std::list<std::unique_ptr<Measure>, driver::Allocator<std::unique_ptr<Measure>, Heap>>;
 
-  /// What a route refers to, once for all routes of a month.
+  /// What routes refer to; there is one for all routes of a month.
   struct Site {
     Text name;
     const Lane* lane;
@@ -90,7 +90,7 @@ class ObjectTrail {
                       .c_str());
     }
 
-    /// Writes a route's name over `text`; one allocation at most.
+    /// Overwrites `text` with a route's name; makes at most one allocation.
     void name(int k, const Route& route, Text& text) const {
       const Text &order = orders[static_cast<std::size_t>(k)],
                  &from = warehouses[static_cast<std::size_t>(route.warehouse)]->name,
@@ -119,7 +119,7 @@ class ObjectTrail {
       return made;
     }
 
-    /// Makes it a route of the order, whatever it was; not its measures.
+    /// Makes it a route of the order, whatever it was before; leaves its measures.
     void fill(Path& path, int k, const Route& route) const {
       name(k, route, path.key);
       path.warehouse = warehouses[static_cast<std::size_t>(route.warehouse)];

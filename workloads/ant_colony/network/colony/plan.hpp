@@ -47,8 +47,8 @@ class Plan {
     change(k, way(k), 1);
   }
 
-  /// Puts order k, for which no candidate has room, by moving others: the fewest that end where there is room. Tells moved(k, r)
-  /// of each that takes another candidate. False if none can be found, or a lane would carry too much.
+  /// Places order k, for which no candidate has room, by moving as few other orders as possible. Calls moved(k, r) for each order that
+  /// takes another candidate. False if there is no such chain of moves, or if a lane would carry too much.
   template <class Moved>
   bool make_room(int k, const Moved& moved) {
     std::ranges::fill(entered_, Entry{});
@@ -80,7 +80,7 @@ class Plan {
     if (way.lane >= 0) load_[size(way.lane)] += by * month_.weight(k);
   }
 
-  /// Reaches the warehouses that order `from` could go to; the first that has room, or none.
+  /// Reaches the warehouses to which order `from` could go. Returns the first that has room, or none.
   int spread(int from, int k) {
     const auto ways = month_.ways(from);
     for (std::size_t r = 0; r < ways.size(); ++r) {
@@ -101,7 +101,8 @@ class Plan {
   Array<int> queue_;
 };
 
-/// What a plan is worth: each order's route with the freight at the lanes' whole loads, added up in the order of the orders.
+/// The worth of a plan: the sum over orders of each order's route, with the freight at the whole loads of the lanes. It is added up in the
+/// sequence of the orders.
 template <template <class> class Array, class Choices>
 double worth_of(const Month& month, const Choices& choices) {
   Array<double> load(month.network().lanes().size());

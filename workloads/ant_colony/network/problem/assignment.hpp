@@ -8,9 +8,9 @@
 
 namespace network {
 
-/// Orders to warehouses at the least sum of costs, as many as can be: successive shortest paths (Ahuja, Magnanti and Orlin 1993,
-/// section 9.7). An order that finds no path now never finds one, so those left over are as few as a maximum flow leaves.
-/// O(W^3 + orders) for an order added, W warehouses.
+/// Assigns as many orders as possible to warehouses, at the least sum of costs, by successive shortest paths (Ahuja, Magnanti and Orlin
+/// 1993, section 9.7). An order that finds no path now never finds one, so no more orders are left over than by a maximum flow. O(W^3 +
+/// orders) for an order added, W warehouses.
 class Assignment {
  public:
   static constexpr double never = std::numeric_limits<double>::infinity();
@@ -20,7 +20,7 @@ class Assignment {
     for (auto& row : moves_) row.resize(room_.size());
   }
 
-  /// An order, by its cost in each warehouse. Others may move to make room for it.
+  /// Adds an order, given its cost in each warehouse. Other orders may move to make room for it.
   void add(const std::vector<double>& costs) {
     costs_.push_back(costs);
     for (const double cost : costs)
@@ -53,7 +53,7 @@ class Assignment {
     std::size_t end = none;
   };
 
-  /// Bellman and Ford's, to the cheapest warehouse that has room.
+  /// Bellman and Ford's algorithm, to the cheapest warehouse that has room.
   Path shortest(const std::vector<double>& costs) const {
     const std::size_t n = room_.size();
     Path path{costs, std::vector<std::size_t>(n, none)};
@@ -98,7 +98,8 @@ class Assignment {
     }
   }
 
-  /// Rounding must not make a circle of moves look shorter than none: of the largest cost, far above that of a sum of moves.
+  /// A tolerance, so that rounding cannot make a circle of moves seem to gain. It is relative to the largest cost, and far above the
+  /// rounding of a sum of moves.
   static constexpr double rounding = 1e-12;
 
   std::vector<int> room_;

@@ -10,7 +10,7 @@
 namespace network {
 namespace {
 
-/// beta = 8 (Dzalbs and Kalganova 2020). A cent is added so that what is free has a visibility too.
+/// beta = 8 (Dzalbs and Kalganova 2020). A cent is added, so that routes that cost nothing also have a visibility.
 double visibility(double cheapest, double estimate) {
   const double eta = (cheapest + 0.01) / (estimate + 0.01);
   const double squared = eta * eta, fourth = squared * squared;
@@ -42,8 +42,8 @@ const Month& Month::whole() const {
   return *whole_->month;
 }
 
-/// The best of each warehouse, so that a month which the warehouses can hold can be planned with these if lanes take any weight;
-/// then the next best.
+/// First the best route of each warehouse: if the warehouses can hold a month, these suffice for a plan, provided that lanes take any
+/// weight. Then the next best.
 void Month::choose_candidates(std::vector<Route> routes, std::size_t most) {
   std::ranges::stable_sort(routes, {}, &Route::estimate);
   std::vector<char> has_one(network_.tables().warehouses.size());

@@ -11,14 +11,14 @@
 
 namespace network {
 
-/// What a search reads of a candidate, and no more: a month's take a fifth of the memory that its Routes do.
+/// The part of a candidate that a search reads. Those of a month take a fifth of the memory of its Routes.
 struct Way {
   int warehouse, lane;
   double fixed;  ///< worth without freight
 };
 
-/// The orders of one month, which leave on one day, as all orders of the public data set do: what every colony reads and none
-/// writes. An order is a number from 0 here; its candidates are numbered over all orders, those of order k from first(k) on.
+/// The orders of one month. They leave on one day, as do all orders of the public data set. Every colony reads a month, and none writes it.
+/// Here an order is a number from 0; candidates are numbered over all orders, those of order k from first(k) on.
 class Month {
  public:
   /// Throws driver::Error if an order has no route, or the warehouses too little capacity for all.
@@ -33,7 +33,7 @@ class Month {
   std::span<const Route> candidates(int k) const { return {&routes_[first(k)], first(k + 1) - first(k)}; }
   std::span<const Route> candidates() const { return routes_; }
   std::span<const Way> ways(int k) const { return {&ways_[first(k)], first(k + 1) - first(k)}; }
-  /// The first so many candidates of an order are the best of each of its warehouses.
+  /// The number of first candidates of an order that are the best of each of its warehouses.
   int choices_of_warehouse(int k) const { return fewest_[static_cast<std::size_t>(k)]; }
   /// The least estimate of order k in a warehouse; infinite if it has none.
   double estimate_in(int k, int warehouse) const {
@@ -49,15 +49,15 @@ class Month {
   }
   double most(int lane) const { return most_[static_cast<std::size_t>(lane)]; }
 
-  /// The sum of the cheapest estimates: what the pheromone is scaled by.
+  /// The sum of the cheapest estimates, by which the pheromone is scaled.
   double cheapest() const { return cheapest_; }
 
-  /// No plan is worth less: each order at the least that any load of any lane makes of it, and as many orders in a warehouse as it
-  /// takes: an assignment by shortest paths. With flat rates it is the optimum.
+  /// A lower bound on the worth of a plan. Each order costs the least that it can at any load of a lane, and a warehouse takes at most its
+  /// capacity: an assignment by shortest paths. With flat rates it is the optimum.
   double bound() const { return bound_; }
 
-  /// The same month with every route of an order among its candidates, those of this one first: for a colony that found no plan, as
-  /// lanes take a limited weight and candidates are few. Made when it is first asked for, by any thread; it has no bound.
+  /// The same month with every route of an order as a candidate, those of this month first. It is for a colony that found no plan because
+  /// lanes take a limited weight and candidates are few. The first thread that asks makes it; it has no bound.
   const Month& whole() const;
 
  private:

@@ -16,8 +16,8 @@
 namespace network {
 namespace {
 
-// The data set has neither distances nor footprints. Assumed: kilometres in a day on the way, kg of CO2 and kWh for a tonne and km,
-// of the order of magnitude that averages of freight transport have.
+// The data set has neither distances nor footprints. These are assumed: kilometres a day, and kg of CO2 and kWh for a tonne and km. They
+// have the order of magnitude of averages of freight transport.
 struct Assumed {
   double kilometres_a_day, kilograms, kilowatt_hours;
 };
@@ -30,7 +30,7 @@ std::optional<int> whole(std::string_view digits) {
                                                                                     : std::nullopt;
 }
 
-/// Whether it is a time of the day, as spreadsheets write one behind a date: 12:00, 09:30:00.000Z, 9:30 AM.
+/// Whether it is a time of the day, as spreadsheets write one after a date: 12:00, 09:30:00.000Z, 9:30 AM.
 bool is_time(std::string_view text) {
   return !text.empty() && text[0] >= '0' && text[0] <= '9' && text.find(':') != text.npos &&
          text.find_first_not_of("0123456789:.+- ZAPM") == text.npos;
@@ -124,7 +124,7 @@ void Network::make_holders() {
   for (const Warehouse& one : tables_.warehouses) number.emplace(one.name, number.size());
   holders_.resize(tables_.warehouses.size());
   const auto each = [&](const std::vector<Link>& links,
-                        auto keep) {  // a link of a warehouse without capacity is no use
+                        auto keep) {  // a link of a warehouse without capacity is of no use
     for (const Link& link : links)
       if (const auto found = number.find(link.warehouse); found != number.end())
         keep(holders_[found->second], link.other);

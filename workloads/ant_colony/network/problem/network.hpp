@@ -11,7 +11,7 @@
 
 namespace network {
 
-/// What a unit of each measure is worth, in dollars: what the ants minimise is the sum (Veluscek et al. 2015 call it composite).
+/// The worth of a unit of each measure, in dollars. The ants minimise the sum (Veluscek et al. 2015 call it composite).
 struct Goal {
   double cost = 1;       ///< of a dollar
   double emissions = 0;  ///< of a kg of CO2
@@ -25,7 +25,7 @@ struct Goal {
 
 struct Options {
   Goal goal;
-  bool flat = false;  ///< what a lane costs does not depend on its load, and it takes any weight
+  bool flat = false;  ///< the cost of a lane does not depend on its load, and a lane takes any weight
   int candidates =
       12;  ///< routes that an ant looks at first for an order: the best of each warehouse, then the next best
   std::uint64_t seed = 1;
@@ -57,7 +57,7 @@ struct Lane {
   double least_freight(double weight) const;
 };
 
-/// Measures of an order's way on a lane beside its cost, from assumed distances and factors: constants in network.cpp.
+/// Measures, besides cost, of an order's way on a lane. They follow from assumed distances and factors, which are constants in network.cpp.
 struct Footprint {
   double emissions = 0, energy = 0;
 };

@@ -19,8 +19,8 @@
 
 namespace network {
 
-/// A CSV file with a line of headings: RFC 4180, CRLF or LF, a byte order mark, lines without any text left out.
-/// Headings are compared by their letters and digits alone, in any case. Every fault is one line, FILE:LINE: what; remedy.
+/// A CSV file with a line of headings (RFC 4180). Lines end in CRLF or LF, and there may be a byte order mark. Lines without text are
+/// skipped. Headings are compared only by their letters and digits, ignoring case. Every error is one line, FILE:LINE: what; remedy.
 class Csv {
  public:
   explicit Csv(const std::filesystem::path& file) : file_(file.string()) {
@@ -114,7 +114,7 @@ class Csv {
     }
   }
 
-  /// Takes a cell off the front of `text`, which then begins with what ended it.
+  /// Removes a cell from the front of `text`, which then begins with the character that ended the cell.
   std::string cell(std::string_view& text, int& line) const {
     if (!text.starts_with('"')) {
       const std::size_t end = std::min(text.find_first_of(",\r\n"), text.size());

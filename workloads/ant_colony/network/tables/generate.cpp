@@ -47,7 +47,7 @@ class Generator {
  private:
   double between(double low, double high) { return low + (high - low) * random_.unit(); }
 
-  /// Skewed to the right, as weights of goods are: the median is 1.
+  /// A random number with median 1, skewed to the right, as weights of goods are.
   double log_normal(double spread) {
     double sum = 0;
     for (int k = 0; k < 12; ++k) sum += random_.unit();
@@ -76,7 +76,7 @@ class Generator {
                                    name("V5555_%d", (w * 4 + c) % customers + 1)});
   }
 
-  /// Each port has its lanes; a lane's bands fall in price for a kg from the first to the last.
+  /// Each port has its lanes. The price for a kg falls from the first band of a lane to the last.
   void make_lanes() {
     for (int lane = 0; lane < lanes; ++lane) {
       const bool ground = random_.unit() < 0.15;

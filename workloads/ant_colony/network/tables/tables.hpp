@@ -40,15 +40,15 @@ struct Tables {
   std::vector<Order> orders;
   std::vector<Rate> rates;
   std::vector<Warehouse> warehouses;
-  std::vector<Link> products, customers, ports;  ///< held; alone served, where any is named; linked
+  std::vector<Link> products, customers, ports;  ///< held products; customers, if only some are served; linked ports
 };
 
 inline constexpr const char* tables_files[] = {"OrderList.csv",       "FreightRates.csv", "WhCosts.csv",
                                                "WhCapacities.csv",    "PlantPorts.csv",   "VmiCustomers.csv",
                                                "ProductsPerPlant.csv"};
 
-/// The tables in a folder of CSV files, as any program exports the sheets: columns in any order, further ones ignored, "quoted"
-/// cells, $ and thousands' commas. Throws driver::Error, FILE:LINE: what; remedy.
+/// The tables in a folder of CSV files, as any program exports the sheets. Columns may be in any order, and further ones are ignored. Cells
+/// may be "quoted", and may have $ and commas between thousands. Throws driver::Error, FILE:LINE: what; remedy.
 Tables read(const std::filesystem::path& folder);
 
 /// Writes the CSV files, all of them or none. Throws driver::Error.

@@ -18,11 +18,11 @@
 
 namespace network {
 
-/// A file that is there whole or not at all: commit() writes it beside its place under another name, and puts it there. Made before
-/// the work, so that a place where nothing can be written is refused before it; a program that is killed while it works leaves
-/// nothing. Links are followed, a file that is there keeps its mode, and what is not a regular file is opened once and written into, so
-/// that a pipe's reader waits for all of it; so is what /dev/stdout, /dev/stderr and /dev/fd name, be it a file or not, behind all
-/// that it holds. Throws driver::Error.
+/// A file that appears whole or not at all: commit() writes it under another name in the same folder, and renames it. Construct it before
+/// the work, so that a place where nothing can be written is refused early. A program that is killed while it works leaves nothing. Links
+/// are followed, and an existing file keeps its mode. What is not a regular file is opened once and written into, so that a pipe's reader
+/// waits for all of it. The same is done for /dev/stdout, /dev/stderr and /dev/fd, be they files or not: text is appended. Throws
+/// driver::Error.
 class WholeFile {
  public:
   explicit WholeFile(std::filesystem::path file)
@@ -44,7 +44,7 @@ class WholeFile {
 
   std::ostream& out() { return out_; }
 
-  /// Writes it beside its place; commit() has then nothing left that a full disk could refuse.
+  /// Writes it under the other name. After that, a full disk cannot make commit() fail.
   void prepare() {
     if (into_ || prepared_) return;
     std::ofstream part(part_);

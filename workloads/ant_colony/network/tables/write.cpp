@@ -9,7 +9,7 @@
 namespace network {
 namespace {
 
-/// The shortest digits that read back as the same number.
+/// The fewest digits that read back as the same number.
 std::string digits(double value) {
   char text[32];
   return {text, std::to_chars(text, text + sizeof text, value).ptr};
@@ -32,7 +32,7 @@ void line(std::ostream& out, const Cells&... cells) {
   out << '\n';
 }
 
-/// Files of one folder that are put in their places together, when all of them are written.
+/// Files of one folder that get their names together, when all of them are written.
 class Folder {
  public:
   explicit Folder(std::filesystem::path path) : path_(std::move(path)) {}
