@@ -32,7 +32,7 @@ memory memory_of(pid_t process) {
   return {total * page, (total - std::min(total, others)) * page};
 }
 
-/// Whether the process ignores SIGCHLD, which even a zombie still shows.
+/// Whether the process ignores SIGCHLD. Even a zombie still shows this.
 bool ignores_children(pid_t process) {
   bool ignores = false;
   for_each_line(read_file("/proc/" + std::to_string(process) + "/status"), [&](std::string_view line) {
@@ -138,7 +138,7 @@ void accounts::read_thread(pid_t process, pid_t thread) {
   if (!now) return;
   scheduled_ = true;
   schedule_times& last = threads_[thread];
-  if (now->on_cpu < last.on_cpu) ended_threads_ += last;  // the id was given out again
+  if (now->on_cpu < last.on_cpu) ended_threads_ += last;  // another thread got the same id
   last = *now;
 }
 
@@ -159,14 +159,15 @@ void accounts::last_look(pid_t zombie) {
 void accounts::book(pid_t zombie, const rusage& usage) {
   const sighting seen = std::move(sightings_[zombie]);
   sightings_.erase(zombie);
-  if (ended_process* const others = told_with(seen))
+  if (ended_process* const others = shared_entry(seen))
     others->usage = together(others->usage, usage);
   else
     ended_.push_back({zombie, seen.executable, seen.name, usage, seen.affinity});
 }
 
-/// The first entry behind the listed ones of this executable, any after as many again; null for a new one.
-ended_process* accounts::told_with(const sighting& seen) {
+/// The entry that a process shares: the entry of its executable after the first `listed_processes`, or the last entry if there are twice as
+/// many. Null if it gets a new one.
+ended_process* accounts::shared_entry(const sighting& seen) {
   if (ended_.size() < listed_processes) return nullptr;
   const auto same = std::find_if(ended_.begin() + listed_processes, ended_.end(),
                                  [&](const auto& other) { return other.executable == seen.executable; });

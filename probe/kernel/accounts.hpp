@@ -18,7 +18,7 @@ namespace corescale::probe {
 /// the descendants that it had reaped itself.
 struct ended_process {
   pid_t pid = 0;
-  /// The last one sampled, so that a wrapper's target is named; else the file launched or the kernel's short
+  /// The last executable that was sampled, so that a wrapper's target is named; else the file that was launched, or the kernel's short
   /// name. It was read before the end, so the process may have executed another program since.
   std::string executable;
   /// The kernel's short name at the end: the start of the file's name, unless the program chose another.
@@ -46,12 +46,12 @@ class accounts {
   /// Names the main process before it can be sampled. `schedstat` is what it had used before it executed the
   /// program, and is not counted.
   void introduce(pid_t process, const std::string& executable, std::string_view schedstat);
-  /// Every process should be in the version 2 group of this name or below it.
+  /// From now on, every process should be in the version 2 group of this name or below it.
   void expect_in(const std::string& group) { group_ = "/" + group; }
   /// Reads every thread and process of the tree. Costs some microseconds a thread. Stops once a child has
   /// ended, so that sampling does not delay its reaping.
   void sample();
-  /// Reads what a zombie still shows; call between its end and wait4.
+  /// Reads what a zombie still shows. Call it between the process's end and wait4.
   void last_look(pid_t zombie);
   void book(pid_t zombie, const rusage& usage);
 
@@ -90,7 +90,7 @@ class accounts {
   void read_thread(pid_t process, pid_t thread);
   void sight(pid_t process);
   void find_group(pid_t process);
-  ended_process* told_with(const sighting& seen);
+  ended_process* shared_entry(const sighting& seen);
 
   std::map<pid_t, schedule_times> threads_;
   std::map<pid_t, sighting> sightings_;

@@ -105,7 +105,7 @@ std::map<std::string, double> throttling::totals() const {
   return seconds;
 }
 
-/// Each group's own difference first: the largest total may belong to a group that is no longer held back.
+/// Takes each group's difference before the largest: the largest total may belong to a group that is no longer held back.
 double throttling::seconds() const {
   double most = 0;
   for (const auto& [directory, now] : totals())

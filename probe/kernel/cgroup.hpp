@@ -33,15 +33,15 @@ std::optional<cgroup_place> own_cgroup(std::string_view controller, const std::s
 /// Whether `names`, a list with `separator`, holds `wanted`.
 bool lists(std::string_view names, std::string_view wanted, char separator);
 
-/// The number of the line of a statistics file that begins with `name`; nothing without one.
+/// The number in the line of a statistics file that begins with `name`; nothing if there is none.
 std::optional<std::uint64_t> statistic(const std::string& path, std::string_view name);
 
-/// For how long CPU quotas have held this process back since construction.
+/// The time for which CPU quotas have held this process back since construction.
 class throttling {
  public:
   explicit throttling(std::string root = "") : root_(std::move(root)), before_(totals()) {}
-  /// Seconds for which the group around it was held back that was held back longest. Time in which several
-  /// groups were is counted once, so this is a lower bound.
+  /// Seconds for which the group that was held back longest was held back, of all groups around the process. Other groups may have been
+  /// held back at other times, so this is a lower bound.
   double seconds() const;
 
  private:

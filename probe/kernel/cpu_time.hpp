@@ -24,12 +24,11 @@ struct cpu_time {
   double steal = 0;
   /// Seconds in which the CPUs asked for ran any program or served an interrupt.
   double busy = 0;
-  /// How many of the CPUs asked for have a line. A container may show others or none, and a CPU may be
-  /// offline.
+  /// The number of CPUs asked for that have a line. A container may show other CPUs or none, and a CPU may be offline.
   std::size_t found = 0;
 };
 
-/// The figures of one line of /proc/stat behind its name, a space between two: user, nice, system, idle,
+/// The figures of one line of /proc/stat after its name, with a space between two: user, nice, system, idle,
 /// iowait, irq, softirq, steal.
 inline cpu_time cpu_time_of(std::string_view figures) {
   double ticks[8] = {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the program must not inherit.
+// Descriptors that the program must not inherit.
 #pragma once
 
 #include <dirent.h>
@@ -23,7 +23,7 @@ inline bool mark_listed_close_on_exec(int first) {
   return open_files != nullptr;
 }
 
-/// Every open descriptor from `first` on is closed when a program is executed.
+/// Marks every open descriptor from `first` on, so that it is closed when a program is executed.
 inline void mark_close_on_exec(int first) {
 #ifdef CLOSE_RANGE_CLOEXEC
   if (close_range(static_cast<unsigned>(first), ~0U, CLOSE_RANGE_CLOEXEC) == 0) return;

@@ -10,8 +10,8 @@
 namespace corescale::probe {
 
 /// Every living or unreaped descendant, parents before children. A process born meanwhile may be missing.
-/// Once a child has ended, descendants below this process's own children may be missing, too: otherwise
-/// chains of processes that fork and end would be followed as long as they live. Loop.
+/// Once a child has ended, descendants below this process's own children may be missing, too: otherwise this would follow chains of
+/// processes that fork and end for as long as they live. So call it in a loop.
 std::vector<pid_t> descendants();
 
 /// Whether SIGCHLD, which must be blocked, is pending because a child has ended.
@@ -31,13 +31,13 @@ std::vector<pid_t> running_descendants();
 /// (Linux 5.3).
 std::vector<pid_t> kill_descendants();
 
-/// The process that traces this one, which has ended and is not reaped yet; 0 for none, and if it runs.
+/// The process that traces `process`, which has ended and is not reaped yet. 0 if none does, or if `process` runs.
 pid_t tracer_of_zombie(pid_t process);
 
 /// Whether processes can be examined. They cannot once a program has left this process no descriptor.
 bool can_look();
 
-/// Lets a process go on that a signal has stopped.
+/// Continues a process that a signal has stopped.
 void continue_stopped(pid_t process);
 
 /// The name the kernel keeps (15 bytes), which even a zombie still has.

@@ -56,7 +56,7 @@ void sweep(const std::string& parent) {
 /// group has its name, even if namespaces number processes anew.
 std::pair<std::string, descriptor> new_group(const std::string& parent) {
   sweep(parent);
-  for (int tries = 0; tries < 10; ++tries) {  // a sweep may take it away before it is locked
+  for (int tries = 0; tries < 10; ++tries) {  // another launch's clean-up may remove it before it is locked
     std::string mine = parent + "/" + std::string(group_prefix) + std::to_string(getpid()) + "-XXXXXX";
     if (!mkdtemp(mine.data()) || chmod(mine.c_str(), 0755) != 0) break;
     descriptor held = opened(mine);
@@ -66,7 +66,7 @@ std::pair<std::string, descriptor> new_group(const std::string& parent) {
   return {};
 }
 
-/// Tries for a while: the kernel lets go of the last process a little after its end.
+/// Tries for a while, because the kernel releases the last process a little after its end.
 void remove_group(const std::string& directory) {
   if (directory.empty()) return;
   for (int tries = 0; !remove_empty(directory) && errno == EBUSY && tries < 50; ++tries) usleep(1000);

@@ -11,19 +11,18 @@
 
 namespace corescale::probe {
 
-/// Inert if no group can be made. Groups are made below this process's own, so that every limit above
-/// still binds; memory's is written into them too.
+/// Inert if no group can be made. Groups are made below this process's own, so that every limit above still binds. The memory limit is also
+/// written into them.
 ///
-/// Version 2: the program is born in the group, which costs nothing; CPU time is always booked there, memory
-/// only if the controller is available (below a group that holds processes it is not, except below the root).
-/// Version 1, for memory alone: this process enters the group, which can take milliseconds, so construct it
-/// before any clock starts.
+/// Version 2: the program is born in the group, which costs nothing; CPU time is always booked there; memory only if the controller is
+/// available. Below a group that has processes it is not, except below the root. Version 1, for memory alone: this process enters the
+/// group, which can take milliseconds, so construct it before any clock starts.
 class tree_group {
  public:
   explicit tree_group(const std::string& root = "");
   tree_group(const tree_group&) = delete;
   tree_group& operator=(const tree_group&) = delete;
-  /// Goes back where it came from and removes the groups, which must be empty by then.
+  /// Moves this process back to its group, and removes the groups, which must be empty by then.
   ~tree_group();
 
   /// The descriptor of the group in which clone3 is to start a child; -1: that of its parent.

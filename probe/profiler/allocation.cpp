@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 (more than 300 lines: all functions of an allocator, and what timing them costs)
-// The malloc family. One call in 64 is timed, after a random number of others: to time each would cost a third of them.
-// In a thread of many calls it is one in 512 from then on, which are as exact.
+// The malloc family. One call in 64 is timed, after a random number of others, because timing all would cost a third of their time. In a
+// thread with many calls it is then one in 512, which is exact enough.
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -26,7 +26,7 @@ void first_free(void* place);
 void* first_calloc(std::size_t count, std::size_t size);
 void* first_realloc(void* place, std::size_t size);
 
-// The next allocator's; before it is known, what looks for it.
+// The functions of the next allocator; until it is known, functions that look for it.
 struct Reals {
   void* (*malloc)(std::size_t) = first_malloc;
   void (*free)(void*) = first_free;
@@ -42,7 +42,7 @@ struct Reals {
 alignas(16) char early[1 << 16];
 std::atomic<std::size_t> early_used;
 bool resolving = false, resolved = false;
-bool has_new = false;        // the next allocator has `new` and `delete`: others ask malloc, and count there
+bool has_new = false;        // the next allocator has `new` and `delete`; those of others call malloc, and are counted there
 bool new_is_malloc = false;  // of the C++ library, and malloc is this one
 
 bool is_early(const void* place) {
@@ -83,7 +83,7 @@ std::uint64_t cycles_of_a_fault() {
   return count ? cycles_in_faults.load(std::memory_order_relaxed) / count : 0;
 }
 
-// The fewest cycles of a batch, by what a batch says of itself.
+// The fewest cycles of a batch, as each batch reports.
 template <class Batch>
 std::uint64_t fewest(Batch cycles_of_batch) {
   std::uint64_t found = ~std::uint64_t{0};
@@ -95,8 +95,8 @@ std::uint32_t cycles_more(std::uint64_t with, std::uint64_t without) {
   return with > without ? static_cast<std::uint32_t>((with - without) / (2 * batch)) : 0;
 }
 
-// The next thread to begin continues the gap in which another ended: threads of few calls would never reach
-// its end.
+// The next thread that begins continues the gap in which another thread ended. Otherwise threads with few calls would never reach the end
+// of a gap.
 std::atomic<std::uint64_t> left_over;
 
 std::int32_t next_gap() {
@@ -187,7 +187,7 @@ void trial_free(void* place) {
 void* (*volatile trial_get)(std::size_t) = trial_malloc;
 void (*volatile trial_give)(void*) = trial_free;
 
-// What timing adds to a call, and what passing through here adds, which the reader books too. Both are
+// The time that timing adds to a call, and the time that passing through here adds, which the reader also books. Both are
 // measured around calls, because a processor hides much of a read of the counter behind neighbouring
 // instructions.
 void calibrate() {
@@ -243,7 +243,7 @@ void resolve_allocation() {
   resolving = false;
 }
 
-// Uses pages of its own, not a new mapping: that would move the program's, and stop its other threads' faults.
+// Uses pages of its own and not a new mapping, which would move the program's mappings, and stop the page faults of its other threads.
 void time_faults() {
   constexpr std::size_t page = 4096, pages = 8, first = 2;  // the first also make room in the page table
   alignas(page) static volatile char place[pages * page];

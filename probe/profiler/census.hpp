@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many threads are in which state, and since when, in one word that is exchanged as a whole: whoever changes it owns
-// the time since the last change, and books it. So every moment is booked once, without a lock.
+// The number of threads in each state, and the time of the last change, in one word that is exchanged as a whole. The thread that changes
+// it owns the time since the last change, and books it. So every moment is booked once, without a lock.
 #pragma once
 #include <cstdint>
 

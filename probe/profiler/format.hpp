@@ -2,7 +2,7 @@
 // The file that the profiler writes and src/corescale/observe/profiler.py reads: one for each program that a
 // process executes, mapped shared, so that a program which is killed loses nothing that was written before.
 //
-// Times are nanoseconds of CLOCK_MONOTONIC. The file is sparse: an area costs what was written to it.
+// Times are nanoseconds of CLOCK_MONOTONIC. The file is sparse: an area takes only the space of what was written to it.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -19,11 +19,11 @@ enum State : std::uint32_t {
   locking,     // waits for a mutex, a read-write lock, a critical section
   barrier,     // waits at a barrier, or at the end of a parallel region
   joining,     // waits for a thread to end
-  blocked,     // waits for time or a descriptor, or for what another thread says while none computes
+  blocked,     // waits for time or a descriptor, or for an event from another thread while no thread computes
   message,     // in a call of MPI
   spinning,    // in a spin lock, or yields again and again
   pooled,      // a worker of a runtime without work
-  event,   // waits for what another thread says, by a condition, a semaphore or a futex, while one computes
+  event,   // waits for an event from another thread, by a condition, a semaphore or a futex, while one computes
   serial,  // only a stack's: computing while other threads of the launch had nothing to do
   states
 };
@@ -43,10 +43,10 @@ enum Share : std::uint32_t {
   shares
 };
 
-// Who started a thread: the program or a runtime. A thread of OpenMP computes only in regions.
+// Whether the program or a runtime started a thread. A thread of OpenMP computes only in regions.
 enum Pool : std::uint32_t { no_pool, openmp_pool, task_pool };
 
-// Threads that live at once: the counts of the census hold no more.
+// The most threads that live at once, because the counts of the census hold no more.
 inline constexpr std::size_t most_threads = 15000, most_stacks = 16384, most_regions = 1024,
                              most_messages = 4096;
 inline constexpr std::size_t deepest = 30;
@@ -152,7 +152,7 @@ struct Event {
   std::uint64_t place;  // the key of a Stack; 0: unknown
 };
 
-// The file of events beside the profile.
+// The file of events next to the profile.
 struct Timeline {
   std::int32_t process;
   std::uint32_t version;

@@ -44,7 +44,7 @@ std::atomic<bool> has_room[sizeof(File) / page + 1];
 #define MADV_POPULATE_WRITE 23
 #endif
 
-// Sparse, with room for the header; else it is left empty: the sign of no room.
+// Makes the file, sparse, with room for the header. If there is no room, it is left empty, which shows that.
 bool grow(int descriptor) {
   rlimit most{};
   return (getrlimit(RLIMIT_FSIZE, &most) != 0 || most.rlim_cur >= sizeof(File)) &&
@@ -123,7 +123,7 @@ void keep_module(char* line) {
   Header& header = file->header;
   const std::size_t size = strlen(line), full = header.modules_length;
   if (!strstr(line, " r-xp ") || !strchr(line, '/') || full + size + 8 >= module_bytes) return;
-  if (!room(file->modules, full + 1)) return;  // to read there takes room too
+  if (!room(file->modules, full + 1)) return;  // reading there also takes room
   const char* later = file->modules;
   bool known = false;
   while (const char* const found = strstr(later, line)) {
@@ -196,7 +196,7 @@ bool room(void* at, std::size_t size) {
   return true;
 }
 
-// Not by the loader: a tick may come while its thread holds the loader's lock, and a forked child may find it held.
+// Does not ask the loader: a tick may come while its thread holds the loader's lock, and a forked child may find the lock held.
 void read_modules(std::uint64_t sought) {
   if (reading.test_and_set()) return;
   if (outdated.exchange(false)) ranges = 0;
@@ -278,7 +278,7 @@ CORESCALE_EXPORT __attribute__((noreturn)) void _exit(int code) {
 
 CORESCALE_EXPORT __attribute__((noreturn)) void _Exit(int code) { _exit(code); }
 
-// A fork that asks nobody what to do in the child.
+// A fork that calls no handlers in the child.
 CORESCALE_EXPORT pid_t _Fork() {
   REAL(_Fork, pid_t());
   const bool profiled = prof::file;
@@ -287,7 +287,7 @@ CORESCALE_EXPORT pid_t _Fork() {
   return child;
 }
 
-// Filters that kill for a call of the system come by these two; the other is syscall().
+// Programs install filters that kill them for a system call by these two functions; the other is syscall().
 CORESCALE_EXPORT int prctl(int option, ...) noexcept {
   REAL(prctl, int(int, long, long, long, long));
   va_list given;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time in MPI: every call that may wait for another rank, from C and from Fortran. The profiler stands where tools of MPI
-// stand, before the library, and needs none of its headers: all arguments are words, and more of them do no harm. A call
-// of two partners counts for the one that it receives from.
+// Time in MPI: every call that may wait for another rank, from C and from Fortran. The profiler is where tools for MPI are, before the
+// library, and needs none of its headers: all arguments are words, and additional ones do no harm. A call with two partners counts for the
+// one from which it receives.
 #include <string.h>
 
 #include <bit>
@@ -37,7 +37,7 @@ void book(const char* name, std::int64_t partner, std::int64_t length) {
 }
 
 long call(Call* real, const char* name, int at, const long (&word)[12]) {
-  if (!real) return 1;  // a program that only asks whether there is MPI
+  if (!real) return 1;  // a program that only tests whether MPI is there
   if (!live())
     return real(word[0], word[1], word[2], word[3], word[4], word[5], word[6], word[7], word[8], word[9],
                 word[10], word[11]);

@@ -42,7 +42,7 @@ int copy_path(dl_phdr_info* object, std::size_t, void* given) {
   return 1;
 }
 
-// For an object that does not name the library that it needs, and is loaded by one that does.
+// Used for an object that does not name the library that it needs, and was loaded by one that does.
 void* in_any_object(const char* name) {
   const link_map* const own = object_of(reinterpret_cast<const void*>(in_any_object));
   Object object = {};
@@ -80,7 +80,7 @@ void* Symbol::looked_up(const char* object, bool all_see) {
   void* found = all_see && version_ ? dlvsym(RTLD_NEXT, name_, version_) : nullptr;
   if (!found && all_see) found = dlsym(RTLD_NEXT, name_);
   if (!found && object && *object) found = in_object(object, name_);
-  if (!found) dlerror();  // the program's to see are its own
+  if (!found) dlerror();  // the program must see only its own errors
   return found;
 }
 
@@ -103,7 +103,7 @@ void* Symbol::kept_for(const link_map* object, bool all_see) {
 
 void* Symbol::found_for(const void* caller, bool all_see) {
   const OwnMemory memory;
-  // A region's body whose last act is a call has left: what called it is here.
+  // If a call is the last act of a region's body, the body has left, so the caller is found here.
   const link_map* const object = object_of(caller);
   const bool is_own = object && object == object_of(reinterpret_cast<const void*>(in_any_object));
   void* found = is_own ? dlsym(RTLD_NEXT, name_) : kept_for(object, all_see);
@@ -112,7 +112,7 @@ void* Symbol::found_for(const void* caller, bool all_see) {
 }
 
 void Symbol::keep(std::uintptr_t object, void* function) {
-  if (writing_.exchange(true)) return;  // another thread keeps its own; this one looks again
+  if (writing_.exchange(true)) return;  // another thread stores its answer; this one will search again
   static std::atomic<std::size_t> last;
   Entry& entry = entry_[++last % most_objects];
   entry.object.store(0, std::memory_order_release);

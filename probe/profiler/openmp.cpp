@@ -88,7 +88,7 @@ auto region(Team& team, Fork fork) {
   Team* const outer = local.team;
   const std::int64_t before = local.in_team;
   const std::int64_t began = now();
-  // The workers of the last region may be late for this one.
+  // The workers of the last region may be late for this region.
   change(several(team.expected), census::one(census::running));
   master.since = began;
   master.cpu_since = cpu_now();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tasks of OpenMP. Each function of tasks has an entry here that the runtime calls in its stead, with the same arguments.
+// Tasks of OpenMP. Each function of a task has an entry here, which the runtime calls instead, with the same arguments.
 #include <array>
 #include <utility>
 

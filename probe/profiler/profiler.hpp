@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parts of the profiler share. It is preloaded before all other libraries, calls the next one's function for
-// each that it replaces, and leaves errno as that function left it.
+// Declarations that the parts of the profiler share. The profiler is preloaded before all other libraries. For each function that it
+// replaces, it calls that of the next library, and leaves errno as that function left it.
 //
 // Nothing here allocates, throws or locks; all of it may run in a signal handler.
 #pragma once
@@ -59,7 +59,7 @@ inline std::int64_t cpu_since(std::int64_t before) {
 }
 
 #if defined(__x86_64__)
-// Has no fence: what a call leaves unfinished is finished in the next one, as without the profiler.
+// Has no fence: what a call leaves unfinished is finished in the next call, as it would be without the profiler.
 inline std::uint64_t cycles() {
   std::uint32_t low, high;
   __asm__ volatile("rdtsc" : "=a"(low), "=d"(high)::"memory");
@@ -80,8 +80,8 @@ void add(Number& to, Amount what) {
   __atomic_fetch_add(&to, static_cast<Number>(what), __ATOMIC_RELAXED);
 }
 
-// What the loader allocates for the profiler comes from memory of the profiler's own. So the program's memory
-// lies where it would lie without the profiler, and the same data share cache lines.
+// Memory that the loader allocates for the profiler is the profiler's own. So the program's memory is where it would be without the
+// profiler, and the same data share cache lines.
 struct OwnMemory {
   OwnMemory() {
     local.countdown = 0;
@@ -107,7 +107,7 @@ Function* next(const char* name, const char* version = nullptr) {
   return reinterpret_cast<Function*>(found ? found : dlsym(RTLD_NEXT, name));
 }
 
-// Counts change by `to - from`, and the time until now is booked.
+// Changes the counts by `to - from`, and books the time until now.
 void change(Word to, Word from);
 
 // mapping.cpp
@@ -131,8 +131,8 @@ void finish();
 void confine();  // finishes before the program forbids itself calls of the system
 
 // signals.cpp
-// Ignored by default, so that a program that resets every signal lives. SIGPROF would be the one for it, but programs
-// that clean up at every signal take that for their end: sort(1) does.
+// A signal that is ignored by default, so that a program that resets every signal survives. SIGPROF would be the usual one, but programs
+// that clean up at every signal, such as sort(1), would end.
 inline constexpr int signal_of_ticks = SIGURG;
 void share_signal(void (*tick)(int, siginfo_t*, void*));
 void pass_on(int number, siginfo_t* info, void* context);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The signal of ticks is shared with the program: it sees its own actions for it, gets what others send, and cannot keep
-// it from the profiler by blocking it. If a program bypasses these functions, only ticks are lost, because
-// the signal is ignored by default.
+// The signal of ticks is shared with the program. The program sees its own actions for it and gets what others send, but cannot keep it
+// from the profiler by blocking it. If a program bypasses these functions, only ticks are lost, because the signal is ignored by default.
 #include <signal.h>
 
 #include <cerrno>
@@ -100,7 +99,7 @@ CORESCALE_EXPORT int sigtimedwait(const sigset_t* given, siginfo_t* info, const 
   return real_sigtimedwait(without_ticks(given, copy), info, until);
 }
 
-// A wait that is left by a jump, from a handler of signals, ends there.
+// If a signal handler leaves a wait by a jump, the wait ends there.
 #define JUMP(name)                                                            \
   CORESCALE_EXPORT __attribute__((noreturn)) void name(void* to, int value) { \
     REAL(name, void(void*, int));                                             \

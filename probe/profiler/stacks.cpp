@@ -19,7 +19,7 @@ namespace {
 constexpr std::int64_t period = 10'000'000;    // of CPU time; kernels tick every 1 to 10 ms
 constexpr std::int64_t yields_again = 50'000;  // between two yields of a loop that spins
 
-// The kernel's own number of it.
+// The kernel's number of a timer.
 std::int64_t number_of(timer_t timer) { return std::bit_cast<std::intptr_t>(timer); }
 
 struct Walk {
@@ -96,7 +96,7 @@ State state_of(const Thread& thread, std::int64_t time) {
   return local.in_allocator ? allocating : computing;
 }
 
-// How long the first touches of that many pages took, by the length of a cycle until now.
+// The time that the first touches of that many pages took, given the mean length of a cycle until now.
 std::int64_t clearing(std::int64_t pages, std::int64_t time) {
   const Header& header = file->header;
   const double cycle =
@@ -111,7 +111,7 @@ void look_around(Thread& thread, void* context) {
   const std::int64_t used = thread.cpu - thread.ticked;
   ++thread.ticks;
   book_busy(thread, time);
-  if (thread.state == computing) {  // a wait is weighed whole, where it began
+  if (thread.state == computing) {  // a wait is weighted as a whole, at the place where it began
     const State state = state_of(thread, time);
     Stack* const stack = here(context);
     const std::int64_t cleared =
@@ -158,7 +158,7 @@ void start_ticks() {
     add(file->header.lost_timers, 1);
     return;
   }
-  // Begins at a random place, so that threads shorter than a period are seen as often as they should be.
+  // Begins at a random time, so that threads shorter than a period are sampled in proportion to their time.
   const std::int64_t first =
       1 +
       static_cast<std::int64_t>((static_cast<std::uint64_t>(now()) * 6364136223846793005U) >> 20) % period;

@@ -2,8 +2,8 @@
 // When each thread did what. It is a file of its own next to the profile, so that neither is lost if the
 // other is.
 //
-// An event says that a thread was in a state for so long until then. Short ones are combined; the fuller the
-// file is, the longer the events that are. So the file lasts for any program.
+// An event says that a thread was in a state for some time until then. Short events are combined. The fuller the file is, the longer are
+// the events that are combined, so the file suffices for any program.
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -21,7 +21,7 @@ Timeline* line = nullptr;
 constinit thread_local std::int64_t gathered[states] __attribute__((tls_model("initial-exec"))) = {};
 constexpr std::int64_t shortest = 1'000'000;
 
-// Four times as long for each half of the room that is left.
+// The length grows fourfold whenever the remaining room has halved.
 std::int64_t worth_an_event(std::uint64_t count) {
   std::int64_t least = shortest;
   for (std::uint64_t room = most_events / 2; count >= room && room + 1 < most_events; least *= 4)

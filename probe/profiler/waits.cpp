@@ -19,14 +19,14 @@
 namespace corescale::profiler {
 namespace {
 
-// A thread that is cancelled, or leaves by an exception, leaves a wait by its destructor.
+// If a thread is cancelled, or leaves by an exception, the destructor ends its wait.
 template <class Real, class... Given>
 auto waited(State state, Real* real, Given... given) {
   const Wait wait(state);
   return real(given...);
 }
 
-// A lock that is free costs no look at clocks.
+// A lock that is free costs no reading of clocks.
 template <class Lock, class... Given>
 int lock_or_wait(int (*attempt)(Lock*), int (*lock_by)(Lock*, Given...), Lock* lock, Given... given) {
   const int result = attempt(lock);
@@ -45,7 +45,7 @@ State futex_wait_by(const void* caller) {
   return local.thread->pool == task_pool ? pooled : joining;
 }
 
-// What a loop that yields until something happens has used since its last yield.
+// The CPU time that a loop of yields has used since its last yield.
 void book_spin(Thread& thread) {
   const std::int64_t time = now(), cpu = cpu_now();
   if (time - thread.last_yield < 20'000'000 && cpu - thread.cpu_since < 20'000) {
@@ -69,7 +69,7 @@ void resolve_waits() {
 
 using namespace corescale::profiler;
 
-// REAL_NEW: glibc kept old versions of these beside the new ones, and an unversioned name gives the old.
+// REAL_NEW: glibc kept old versions of these next to the new ones, and an unversioned name gives the old one.
 
 CORESCALE_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
   if (!real.mutex_lock) resolve_waits();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the command line asks of the spawner.
+// The options of the spawner.
 #pragma once
 
 #include <sys/types.h>
@@ -33,18 +33,17 @@ struct arguments {
   std::string output = "/dev/null";
   /// If empty, errors go nowhere, or into a scratch file if `tail` is set.
   std::string errors;
-  /// Bytes of the end of what it wrote to standard error in the report.
+  /// The number of last bytes of standard error that are in the report.
   std::uint64_t tail = 0;
   /// For scratch files; empty: $TMPDIR, else /tmp.
   std::string scratch;
-  /// Milliseconds between looks at the tree, stretched so that they take under half a percent of a core; 0:
-  /// none.
+  /// Milliseconds between samples of the tree, lengthened so that samples take under half a percent of a core; 0: no samples.
   std::uint64_t sample_ms = 100;
   bool prove = false;
   bool groups = true;
   /// The process whose end cancels the launch; 0: the spawner's parent.
   pid_t parent = 0;
-  /// Another whose end cancels the launch, looked for as often as the tree is; 0: none.
+  /// Another process whose end cancels the launch, checked at each sample of the tree; 0: none.
   pid_t beside = 0;
   std::vector<std::string> command;
 };

@@ -24,7 +24,7 @@ std::string scratch_directory(const std::string& asked) {
   return inherited && *inherited ? inherited : "/tmp";
 }
 
-/// A file without a name; file systems that know no O_TMPFILE give it one for a moment.
+/// A file without a name. On file systems without O_TMPFILE it has a name for a moment.
 /// It is opened for appending: /dev/stderr opens the file again, and what a script writes there is not
 /// overwritten.
 descriptor scratch_file(const std::string& directory) {
@@ -37,7 +37,7 @@ descriptor scratch_file(const std::string& directory) {
   return file;
 }
 
-/// 0 of what is no regular file.
+/// 0 if it is not a regular file.
 std::uint64_t size_of(const descriptor& file) {
   struct stat status {};
   const bool regular = fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode);

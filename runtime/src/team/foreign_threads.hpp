@@ -15,7 +15,7 @@
 namespace corescale::inline v0::detail {
 
 /// Starts n plain threads, all alive at once, and ends them.
-/// Best effort for libraries that abort the process at the limit: another thread of the process may take the room before they do.
+/// This is best effort, for libraries that abort the process at the limit: another thread of the process may use the room before they do.
 inline bool can_start_threads(std::size_t n) noexcept {
   std::vector<std::thread> probes;
   countdown_latch end(1);

@@ -16,13 +16,13 @@ struct process_team {
   const detail::thread_identity* master = nullptr;  // the team keeps it alive
   std::uint64_t generation = 0;
 
-  // The generation whose call is inside, so that fork() cannot leave it locked.
+  // The generation of forks whose call is inside, so that a fork() cannot leave it locked.
   std::atomic<std::uint64_t> entered{unused};
 
   static constexpr std::uint64_t unused = ~std::uint64_t{0};
 };
 
-// Static and without a destructor: nothing is made at a first call, in which a fork() could find another thread.
+// Static and without a destructor. It is not made at a first call, because a fork() could find another thread in that call.
 union never_destroyed {
   constexpr never_destroyed() noexcept : team() {}
   ~never_destroyed() {}
@@ -32,7 +32,7 @@ constinit never_destroyed only;
 
 process_team& the() noexcept { return only.team; }
 
-/// The right to touch the process's team: one call at a time, never from inside a worker.
+/// The right to use the process's team: one call at a time, and never from inside a worker.
 class turn {
  public:
   turn() : mine_(!detail::inside_any_worker() && enter()) {}

@@ -13,7 +13,7 @@
 namespace corescale::inline v0::detail {
 namespace {
 
-// A cache line for each core: every thread of a team writes its core's in each round.
+// There is a cache line for each core, because every thread of a team writes that of its core in each round.
 struct alignas(cache_line) mark_of_core {
   std::atomic<std::uint64_t> last_share{0};
 };
@@ -31,7 +31,7 @@ constinit thread_local mover of_this_thread;
 constexpr std::int64_t least_stay = 200'000;
 constexpr std::int64_t most_stay = 64 * least_stay;
 
-// Long after the last move, a new one is as good as the first.
+// Long after the last move, the next one counts as the first.
 std::int64_t next_stay(const mover& thread, std::int64_t now_ns) noexcept {
   const bool long_ago = now_ns - thread.moved > 4 * most_stay;
   return long_ago ? least_stay : std::clamp(2 * thread.stay, least_stay, most_stay);
@@ -43,7 +43,7 @@ bool get_allowed(cpu_set_t& allowed) noexcept { return sched_getaffinity(0, size
 
 void may_be_moved() noexcept { of_this_thread.may_move = get_allowed(of_this_thread.allowed_at_start); }
 
-// Not by the team's address, which a later team may have: the marks that the earlier one left would be ahead of its own.
+// A team is not identified by its address, because a later team may have the same address, and would then find marks ahead of its own.
 std::uint64_t mark_of_a_team() noexcept {
   static constinit std::atomic<std::uint64_t> teams{0};
   return teams.fetch_add(1, std::memory_order_relaxed) * 0x9e3779b97f4a7c15U;

@@ -3,24 +3,22 @@
 
 #include <cstdint>
 
-// Two threads of a team on one core run their shares one after the other: no gain, whatever another core is busy with.
+// Two threads of a team on one core run their shares one after the other, which gains nothing, even if another core is busy.
 //
-// Linux parts two threads that compute at its next tick or two. Two that yield to each other all the time look cache-hot to it, and one
-// that sleeps between its shares is woken where it was.
-// On a KVM guest it starts and wakes threads in this way, because it does not consider a virtual core idle
-// that the host has descheduled: a fork-join then took 6 us instead of 0.1, for up to 16 ms each time. If
-// another program, or another runtime that spins, had the other core, this lasted for good: a loop took its
-// serial time.
+// If two threads compute, Linux separates them after a tick or two. But if they yield to each other, Linux takes them for cache-hot, and a
+// thread that sleeps between its shares is woken on the same core. On a KVM guest, Linux starts and wakes threads on one core, because it
+// does not consider a virtual core idle that the host has descheduled: a fork-join then took 6 us instead of 0.1, for up to 16 ms each
+// time. If another program, or another runtime that spins, had the other core, this never ended, and a loop took its serial time.
 namespace corescale::inline v0::detail {
 
-/// The calling thread is one of a team, and starts: it alone is moved, never a program's own.
+/// Called by a thread of a team when it starts. Only such threads are moved, never a program's own.
 void may_be_moved() noexcept;
 
 /// The mark of a new team, far from those of all teams before it.
 std::uint64_t mark_of_a_team() noexcept;
 
 /// To be called by each thread of the team with this mark as it begins its share of a round, or finds it claimed: whether
-/// another one did so on the same core in this round, or in one shortly after. Some 2 ns. Cores from the 257th on are not looked at.
+/// another one did so on the same core in this round, or in one shortly after. Some 2 ns. Cores from the 257th on are ignored.
 bool shares_core(std::uint64_t mark, std::uint64_t round) noexcept;
 
 /// Moves the calling thread, if it may be, to another core that it is allowed on: at most once in 0.2 ms, and in twice that time after each move,

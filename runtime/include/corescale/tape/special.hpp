@@ -22,7 +22,7 @@ inline double log_gamma(double x) {
   return ::lgamma_r(x, &ignored_sign);
 }
 
-/// sin(x) and cos(x), which glibc computes at less than the cost of two calls.
+/// sin(x) and cos(x), which glibc computes together at less than the cost of two calls.
 struct sine_and_cosine {
   double sine;
   double cosine;

@@ -8,8 +8,7 @@
 
 namespace corescale::inline v0 {
 
-/// What a program did wrong with variables, tapes or functions; what() says what, where and the remedy.
-/// Nothing was changed by the call that threw it.
+/// A program's error with variables, tapes or functions; what() says what, where and the remedy. The call that threw it changed nothing.
 class tape_misuse : public std::logic_error {
  public:
   using std::logic_error::logic_error;

@@ -9,9 +9,9 @@
 
 namespace corescale::inline v0::detail {
 
-/// Threads that meet at a barrier before and behind each round, as the multi-Newton study's team did (Bell and Hepperger 2012).
-/// All n come to each round, whatever k is: a barrier knows one number of threads.
-/// Parts names the types of a library: barrier, with wait(); thread, with join(); and uninterrupted, while which none of its calls throws.
+/// Threads that meet at a barrier before and after each round, as in the multi-Newton study's team (Bell and Hepperger 2012). All n come to
+/// each round, whatever k is, because a barrier has a fixed number of threads. Parts names the types of a library: barrier, with wait();
+/// thread, with join(); and uninterrupted: while it lives, no call of the library throws.
 template <class Parts>
 struct barrier_crew {
   barrier_crew(std::size_t n, const team_options& options)
@@ -83,7 +83,7 @@ struct barrier_crew {
   std::vector<typename Parts::thread> threads;
   std::atomic<int> started{waiting};
 
-  // Written by the master before it comes to `begin`, which orders it.
+  // The master writes it before it comes to `begin`, so the others read it after that.
   worker_ref worker{no_worker};
   std::size_t at_work = 0;
   bool ended = false;

@@ -12,8 +12,7 @@
 namespace corescale::inline v0::detail {
 
 /// Threads that each sleep on a condition variable until there is a round for them. Parts names the types of
-/// a library: mutex, lock, condition_variable; thread, with join(); and uninterrupted, while which none of
-/// its calls throws.
+/// a library: mutex, lock, condition_variable; thread, with join(); and uninterrupted: while it lives, no call of the library throws.
 template <class Parts>
 struct condition_crew {
   struct alignas(cache_line) member {
@@ -85,7 +84,7 @@ struct condition_crew {
   std::vector<member> members;
   std::vector<typename Parts::thread> threads;
 
-  // Written before tell(), which orders it.
+  // Written before tell(), so the thread reads it after that.
   worker_ref worker{no_worker};
   std::size_t at_work = 0;
   bool ended = false;

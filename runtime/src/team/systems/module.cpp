@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The door of a threading system's own library: CORESCALE_SYSTEM is its maker.
+// The entry point of a threading system's own library. CORESCALE_SYSTEM is its maker.
 #include "systems.hpp"
 
 extern "C" void corescale_make_team(corescale::any_team& made, std::size_t num_threads,

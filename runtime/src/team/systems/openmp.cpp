@@ -8,10 +8,10 @@
 namespace corescale::inline v0 {
 namespace {
 
-// OpenMP libraries end the process when they cannot start a thread, and hang in a fork() of a process that used them.
+// OpenMP libraries end the process if they cannot start a thread, and hang in a child of fork() if the parent used them.
 detail::one_process users;
 
-/// OpenMP gives the threads that were asked for while this lives, or none.
+/// While this lives, OpenMP provides exactly the number of threads that was asked for, or none.
 class exact_number {
  public:
   exact_number() noexcept { omp_set_dynamic(0); }
@@ -24,11 +24,11 @@ class exact_number {
 };
 
 /// A parallel region per round.
-/// OpenMP owns the threads: they are kept in its pool after the team ends, and used again by the next.
+/// OpenMP owns the threads. After the team ends, they stay in OpenMP's pool, and the next team uses them.
 /// After work(k, worker) libgomp ends the threads beyond k, and makes them again when they are needed.
 /// num_threads is at most OMP_THREAD_LIMIT.
-/// Reaching the process's own thread limit is found by starting plain threads first: best effort.
-/// No team inside an active parallel region of the program, unless it allows nesting.
+/// Whether the process's own thread limit is reached is found by starting plain threads first. This is best effort.
+/// Inside an active parallel region of the program there is no team, unless the program allows nesting.
 struct crew {
   crew(std::size_t n, const team_options&) : num_threads(n) {}
 

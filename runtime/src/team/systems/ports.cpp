@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Covers a round already under way; the dispatcher itself sleeps.
+// Long enough for a round that is already under way. The dispatcher itself sleeps.
 constexpr auto spin_for = 50us;
 
 struct round {
@@ -22,9 +22,9 @@ struct round {
 };
 
 /// Each round posts the ids 1 .. k - 1 to a port.
-/// A persistent receiver on a dispatcher of n - 1 threads runs the worker, and a countdown latch tells the master, who is the n-th thread.
+/// A persistent receiver on a dispatcher of n - 1 threads runs the worker. A countdown latch informs the master, which is the n-th thread.
 /// A handler waits until all k have started, so that no thread of the dispatcher takes two messages.
-/// A round for whose messages no memory is left is not run: too_few_threads.
+/// If there is no memory for the messages of a round, it is not run, and the outcome is too_few_threads.
 struct crew {
   crew(std::size_t n, const team_options& options) : num_threads(n), queue(n - 1, options.stack_bytes) {}
 

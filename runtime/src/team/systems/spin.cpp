@@ -13,8 +13,8 @@
 namespace corescale::inline v0::detail {
 namespace {
 
-/// A thread hands each round on to its children and waits for them, so that no thread wakes or awaits more than these.
-/// Teams of up to nine threads are flat: more than eight lines to write or read take longer than a second step.
+/// A thread passes each round on to its children and waits for them, so that no thread wakes or awaits more threads than these. Teams of up
+/// to nine threads are flat. Above that, writing and reading more than eight lines takes longer than a second step.
 constexpr std::size_t fan_out = 8;
 
 void no_worker(std::size_t) noexcept {}
@@ -24,19 +24,20 @@ constexpr std::size_t first_child(std::size_t id) noexcept { return id * fan_out
 
 }  // namespace
 
-/// What a round is for.
+/// The work of a round.
 struct assignment {
   worker_ref worker = no_worker;
   bool anywhere = false;  ///< each share on whichever thread comes first
 };
 
-/// A round's number and how many threads take part: one word, as those that do not take part read it at any time.
+/// A round's number and the number of threads that take part. It is one word, because threads that do not take part may read it at any
+/// time.
 class round_word {
  public:
   constexpr round_word(std::uint64_t number, std::size_t k) noexcept
       : bits_(std::uint64_t{k} << number_bits | (number & mask)) {}
   constexpr explicit round_word(std::uint64_t bits) noexcept : bits_(bits & ~recalled) {}
-  /// Everybody takes part in the end.
+  /// All threads take part in the round that ends the team.
   static constexpr round_word end_after(std::uint64_t number) noexcept { return {number + 1, everybody}; }
   constexpr bool is_end() const noexcept { return threads() == everybody; }
 
@@ -128,14 +129,14 @@ class alignas(cache_line) orders {
   assignment what_;
 };
 
-/// What a thread tells its parent.
+/// What a thread reports to its parent.
 class alignas(cache_line) report {
  public:
   parking_word ended;  ///< the number of the last round that it and its children have ended
 
   /// Begins the thread's share of a round; false if somebody else has claimed it.
-  /// No fence between its store and its look, as each round would pay for it: recall() has one for both sides. So its parent sees that
-  /// it has begun, or it sees the recall.
+  /// There is no fence between its store and its load, because each round would pay for it; recall() has a fence for both sides. So either
+  /// the parent sees that the thread has begun, or the thread sees the recall.
   bool begin(round_word round, const orders& above) noexcept {
     begun_.store(round.number(), std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -145,7 +146,7 @@ class alignas(cache_line) report {
     return begun_.load(std::memory_order_relaxed) == round.number();
   }
 
-  /// The right to a share of a round that was recalled: by the thread or its parent, whoever is first.
+  /// Claims a share of a round that was recalled. The thread or its parent gets it, whichever is first.
   /// A thread that comes after the round is over sees that once it has looked at the claims, so a newer claim
   /// is never overwritten.
   bool claim(round_word round, const orders& above) noexcept {
@@ -159,7 +160,7 @@ class alignas(cache_line) report {
   std::atomic<std::uint64_t> claimed_{0};  // likewise
 };
 
-// Laid out by who writes: a fork-join of two should move two cache lines between master and worker, and no third.
+// The layout follows who writes: a fork-join of two threads should move two cache lines between master and worker, and no third.
 struct spin_crew {
   struct alignas(cache_line) member {
     orders to_children;
@@ -190,7 +191,7 @@ struct spin_crew {
 
   bool run(std::size_t k, worker_ref worker) noexcept { return run(k, {worker, false}); }
 
-  /// As run(), but a parent that has ended its own share may run that of a child that has not begun. Threads
+  /// The same as run(), but a parent that has ended its own share may run that of a child that has not begun. Threads
   /// come late if another program or runtime has their core, or while they wake up.
   bool run_anywhere(std::size_t k, worker_ref worker) noexcept { return run(k, {worker, !shares_stay}); }
 
@@ -212,7 +213,7 @@ struct spin_crew {
       const round_word round = above.await(id, last, spin_for);
       last = round.number();
       if (!own.begin(round, above)) {
-        leave_shared_core(round);  // late, perhaps, because it shares the core of the thread that claimed it
+        leave_shared_core(round);  // it may be late because it shares the core of the thread that claimed its share
         continue;
       }
       const assignment what = above.what();
@@ -238,7 +239,7 @@ struct spin_crew {
     return std::min(first_child(id) + fan_out, round.threads());
   }
 
-  // Late shares first: all of them run before anything is waited for.
+  // Runs all late shares before it waits for anything.
   void await_children(std::size_t id, round_word round, const assignment& what) noexcept {
     const std::uint32_t taken = what.anywhere ? take_late_shares(id, round, what) : 0;
     const std::size_t first = first_child(id);
@@ -280,13 +281,13 @@ struct spin_crew {
     return true;
   }
 
-  // A thread that spins begins within 0.1 to 0.4 us, one that sleeps after 30 us and more.
+  // A thread that spins begins within 0.1 to 0.4 us; one that sleeps begins after 30 us or more.
   static constexpr std::int64_t soon_ns = 5'000;
 
   static constexpr const char* name = "spin";
   static constexpr bool ids_stay = true;
 
-  // What all threads read.
+  // Data that all threads read.
   alignas(cache_line) const std::size_t num_threads;
   const std::chrono::nanoseconds spin_for;
   const std::size_t stack_bytes;
@@ -296,7 +297,7 @@ struct spin_crew {
   std::vector<member> members;
   std::vector<posix_thread> threads;
 
-  // What the master writes in each round.
+  // Data that the master writes in each round.
   alignas(cache_line) team_core core;
   std::uint64_t number = 0;
 };

@@ -20,7 +20,7 @@
 namespace corescale::inline v0 {
 namespace {
 
-// A system of a threading library is in a library of its own beside this one, loaded at the first call and never unloaded.
+// A system that needs a threading library is in its own library next to this one. It is loaded at the first call and never unloaded.
 #ifdef CORESCALE_MODULE_SUFFIX
 using door = void(any_team& made, std::size_t num_threads, const team_options& options);
 
@@ -36,10 +36,10 @@ const std::filesystem::path& own_folder() {
   }();
   return folder;
 }
-// At load: the loader may know the library by a relative name, which a later chdir() would make wrong.
+// Found when the library is loaded, because the loader may know the library by a relative name, which a later chdir() would make wrong.
 [[maybe_unused]] const std::filesystem::path& known_at_load = own_folder();
 
-/// Null when the library or one that it needs is not there.
+/// Null if the library, or one that it needs, is missing.
 door* open_door(const char* system) {
   const auto path = own_folder() / (std::string("libcorescale_team_") + system + CORESCALE_MODULE_SUFFIX);
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);

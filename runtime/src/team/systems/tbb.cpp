@@ -25,15 +25,15 @@ using namespace std::chrono_literals;
 // oneTBB's workers linger for 1 ms too.
 constexpr auto spin_for = 1ms;
 
-// How long a master waits for its team before it reminds oneTBB of it: threads that come by themselves start within.
+// The time for which a master waits for its team before it reminds oneTBB. Threads that come by themselves start within this time.
 constexpr auto patience = 20ms;
 
 // oneTBB's threads do not survive fork().
 detail::one_process users;
 
-/// oneTBB applies the least of all limits alive, so the teams of a process share one, which allows for all of them at once:
-/// the masters bring themselves, every other member is a thread of oneTBB.
-/// A smaller global_control of the program's own still binds: create() is then null.
+/// oneTBB applies the least of all existing limits. So the teams of a process share one limit, which allows for all of them at once.
+/// Masters are threads of the program; every other member is a thread of oneTBB. A smaller global_control of the program still binds; then
+/// create() returns null.
 class share_of_limit {
  public:
   explicit share_of_limit(std::size_t num_threads) : others_(num_threads - 1) { change(others_); }
