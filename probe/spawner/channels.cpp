@@ -48,7 +48,7 @@ std::uint64_t size_of(const descriptor& file) {
 
 channels::channels(const arguments& asked) : tail_(asked.tail), scratch_(asked.errors.empty() && tail_ > 0) {
   constexpr int written = O_RDWR | O_CREAT | O_TRUNC;
-  input_ = opened(asked.input, O_RDONLY | O_NONBLOCK, "stdin");  // a pipe without a writer holds nobody up
+  input_ = opened(asked.input, O_RDONLY | O_NONBLOCK, "stdin");  // does not wait for the writer of a pipe
   fcntl(input_.get(), F_SETFL, O_RDONLY);
   output_ = opened(asked.output, written, "stdout");
   errors_ = scratch_ ? scratch_file(scratch_directory(asked.scratch))

@@ -3,9 +3,9 @@
 //
 // Nothing passes through the spawner while the program runs: a pipe would need a reader, which takes a core
 // from it. Standard error goes into a scratch file, of which only the end is read, after the exit. It has no
-// name, so nothing of it stays behind. At every look, what comes before the wanted end is given back to the
-// file system, so that the file stays small however much the program writes. Named files are opened as a
-// shell's `> file` does, not for appending, which sendfile and copy_file_range refuse.
+// name, so nothing of it stays behind. At every sample, the part before the wanted end is given back to the file system, so that the file
+// stays small however much the program writes. Named files are opened as a shell's `> file` does, not for appending, which sendfile and
+// copy_file_range refuse.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class channels {
 
   /// Gives back the blocks of the scratch file that nobody will read.
   void trim() const;
-  /// The step of the file that has no room for one more block: stdout, stderr or scratch; null: none.
+  /// The name of the file that has no room for one more block: stdout, stderr or scratch; null: none.
   const char* full() const;
   /// The end of standard error.
   std::string tail() const;

@@ -71,7 +71,7 @@ void take_files(const child_plan& plan) {
   if (plan.handed_on >= 0) fcntl(plan.handed_on, F_SETFD, 0);
 }
 
-/// A process group of its own, but the spawner's session: so a program may call setpgid, as under a shell.
+/// Makes a new process group in the spawner's session, so that a program may call setpgid, as under a shell.
 int run_child(void* argument) {
   const auto& plan = *static_cast<const child_plan*>(argument);
   setpgid(0, 0);
@@ -125,7 +125,7 @@ pid_t start_in_group(child_plan& plan, const launch_manner& how) {
 #endif
 }
 
-/// A tracer must attach before the program runs, so a traced child may not hold the spawner up as vfork does.
+/// A tracer must attach before the program runs, so a traced child must not suspend the spawner, as vfork would.
 pid_t start_beside(child_plan& plan, bool traced) {
   constexpr std::size_t stack_bytes = 64 << 10;
   const auto stack = std::make_unique<char[]>(stack_bytes);
@@ -135,7 +135,7 @@ pid_t start_beside(child_plan& plan, bool traced) {
   return child;
 }
 
-/// The socket by which a rank asks its launcher for the others (PMI); without it the rank is alone. -1: none.
+/// The socket by which a rank asks its launcher for the other ranks (PMI). Without it the rank would be the only one. -1: none.
 int socket_of_rank(const std::vector<std::string>& environment) {
   constexpr std::string_view name = "PMI_FD=";
   for (const auto& variable : environment) {

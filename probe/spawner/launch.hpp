@@ -16,18 +16,18 @@
 
 namespace corescale::probe {
 
-/// What the child tells the spawner; in memory that both see.
+/// What the child reports to the spawner, in memory that both share.
 struct birth {
   /// CLOCK_MONOTONIC seconds, just before the program was executed.
   double started = 0;
-  /// The child's schedstat then: what it had used and waited on its way to the program.
+  /// The child's schedstat at that moment: what it had used and waited before it executed the program.
   char schedstat[64] = {};
-  /// Set when it could not be.
+  /// Set if the program could not be executed.
   const char* failed_step = nullptr;
   int error = 0;
 };
 
-/// The program, or the child on its way to it.
+/// The program, or the child before it executes the program.
 class launched {
  public:
   launched(pid_t pid, std::string path, const birth* told, descriptor gate, bool in_group)
@@ -38,7 +38,7 @@ class launched {
   const birth& told() const { return *told_; }
   /// Whether it was born in the group asked for; else it is in the spawner's.
   bool in_group() const { return in_group_; }
-  /// Lets a child that was held for a tracer go on.
+  /// Continues a child that was held for a tracer.
   void release();
 
  private:
@@ -55,7 +55,7 @@ std::vector<std::string> environment_of(const arguments& asked);
 /// The file that a command names, looked up in the PATH of `environment`. Throws start_failure.
 std::string find_program(const std::string& command, const std::vector<std::string>& environment);
 
-/// What launch() does in addition to what the command line asks.
+/// What launch() does in addition to the options.
 struct launch_manner {
   /// Hold the child for a tracer, until launched::release().
   bool traced = false;
@@ -65,8 +65,8 @@ struct launch_manner {
 
 /// Starts the command in a process group of its own, as a shell does. It has no signal blocked, and ignores
 /// those that the spawner ignores. It has no descriptors except the channels and the socket that PMI_FD
-/// names, and ends when the spawner ends. Returns once the program is executed or could not be, unless it is
-/// traced. Throws start_failure.
+/// names, and ends when the spawner ends. Returns once the program was executed or could not be executed; if it is traced, earlier. Throws
+/// start_failure.
 launched launch(const arguments& asked, const channels& io, const launch_manner& how);
 
 }  // namespace corescale::probe

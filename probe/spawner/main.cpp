@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // corescale-spawn: starts one program, leaves nothing running, and reports what it used as one line of JSON.
-// Exit status: 0 reported, 1 the report could not be written, 2 the command line makes no sense, 3 reported, and
-// something is left that the parent must end, as it could not be looked at. If the program sends it a signal to end,
-// it ends by that signal, but after the report.
+// Exit status: 0 reported, 1 the report could not be written, 2 the options are wrong, 3 reported, but something is left that could not be
+// examined, so the parent must end it. If the program sends it a signal to end, it first reports, then ends by that signal.
 #include <signal.h>
 #include <stdio.h>
 #include <sys/types.h>

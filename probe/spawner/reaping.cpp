@@ -11,7 +11,7 @@ namespace corescale::probe {
 
 namespace {
 
-/// A child that asked to be traced has stopped for its parent, who traces nobody.
+/// A child that asked to be traced has stopped, but its parent does not trace.
 void go_on_untraced(pid_t child, int signal) {
   ptrace(PTRACE_DETACH, child, nullptr, signal == SIGTRAP ? 0L : static_cast<long>(signal));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contract of what handles the ends of processes, and its smallest implementation.
+// The contract of a handler of processes' ends, and its smallest implementation.
 #pragma once
 
 #include <signal.h>
@@ -23,15 +23,15 @@ class reaping {
  public:
   explicit reaping(pid_t main) : main_(main) {}
   virtual ~reaping() = default;
-  /// Handles what happened to children, without waiting. It handles a limited number at once, because more
-  /// may come as fast. `now`: when the spawner was told.
+  /// Handles what happened to children, without waiting. It handles a limited number at once, because new ones may come as fast. `now`: the
+  /// time at which the spawner was notified.
   virtual void drain(double now) = 0;
   /// Whether it left something.
   bool behind() const { return behind_; }
 
   pid_t main() const { return main_; }
   const std::optional<main_end>& ended() const { return ended_; }
-  /// How many others were reaped that SIGKILL had ended.
+  /// The number of other processes that were reaped and that SIGKILL had ended.
   int killed() const { return killed_; }
   /// Whether no child is left, living or dead.
   bool childless() const { return childless_; }
@@ -53,7 +53,7 @@ class reaping {
   int killed_ = 0;
 };
 
-/// Looks at each zombie a last time, then reaps it.
+/// Examines each zombie a last time, then reaps it.
 class plain_reaping final : public reaping {
  public:
   using reaping::reaping;

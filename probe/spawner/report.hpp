@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a launch gave, and its one line of JSON. Seconds and bytes throughout.
+// The result of a launch, and its line of JSON. All values are in seconds and bytes.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,14 @@ struct report {
   std::optional<start_failure> failure;
   /// Since the epoch.
   double started = 0;
-  /// From the execution of the main program to its end, or until it was to end.
+  /// From the execution of the main program to its end, or to the time at which it was told to end.
   double wall = 0;
   /// Whether the spawner was stopped meanwhile, so that wall is an upper bound.
   bool stopped = false;
   /// The signal by which the program asked the spawner to end, of which it dies once it has reported; or 0.
   int asked_by_program = 0;
   accounts used;
-  /// CPU time of the whole tree. What nobody reaped counts as user time.
+  /// CPU time of the whole tree. The time of processes that nobody reaped counts as user time.
   double user = 0, system = 0;
   /// group: that of every process; reaped: that of processes whose parents waited for them; sampled: a lower
   /// bound, because a process was seen whose time is in neither.
@@ -36,8 +36,7 @@ struct report {
   bool unreaped = false;
   /// ru_maxrss of the largest process, as GNU time has it.
   std::uint64_t peak_memory = 0;
-  /// process: as above; sampled: a lower bound, because a larger process was seen whose peak was not
-  /// reported; none.
+  /// process: peak_memory is that; sampled: it is a lower bound, because a larger process was seen whose peak was not reported; none.
   const char* peak_memory_kind = "none";
   /// The spawner's own peak. The program's ru_maxrss starts from it, so if that is not larger, it is an upper
   /// bound.

@@ -71,7 +71,7 @@ void describe_end(report& result, const supervised& outcome, int status) {
 void describe_cpu(report& result, const tree_group* group) {
   constexpr double rounding = 0.005;  // seconds; the samples count from the execution, rusage from the fork
   constexpr double of_exits =
-      1.2;  // what the ends of a program's own threads add to the group alone, at most
+      1.2;  // the largest factor by which the ends of a program's own threads make the group's time exceed what was reaped
   const accounts& used = result.used;
   result.user = used.user(), result.system = used.system();
   const double reaped = result.user + result.system;
@@ -87,11 +87,10 @@ void describe_cpu(report& result, const tree_group* group) {
   result.unreaped = missed || told > of_exits * reaped + rounding || used.children_undetected();
 }
 
-/// Bytes; the largest that this program has ever been. Its ru_maxrss counts what it was forked from.
+/// This program's own peak in bytes. Its ru_maxrss also counts the process from which it was forked.
 std::uint64_t own_peak() { return 1024 * statistic("/proc/self/status", "VmHWM:").value_or(0); }
 
-/// A process whose time or size is in no process that was reaped ended undetected, and its peak is unknown,
-/// too.
+/// If the time or size of a process is not in any process that was reaped, it ended undetected, and its peak is also unknown.
 void describe_memory(report& result, std::uint64_t group_peak, bool survivors) {
   constexpr std::uint64_t rounding = 1 << 20;  // the kernel counts pages of each CPU in batches
   const accounts& used = result.used;
@@ -148,8 +147,7 @@ class follower {
   tree_group* group_;
   noise& around_;
   std::uint64_t group_peak_ = 0;
-  /// Each rank has a spawner, too, and its program may stop that. Nobody else would tell the spawner to go
-  /// on.
+  /// Each rank has a spawner, too, and its program may stop that. Nobody else would continue that spawner.
   std::string own_executable_ = read_link("/proc/self/exe");
 };
 

@@ -6,7 +6,7 @@
 
 namespace corescale::probe {
 
-/// Starts the program, supervises it and says what it gave. `report_file` is watched for its reader.
+/// Starts the program, supervises it and returns its result. Cancels if the reader of `report_file` goes.
 report run(const arguments& asked, int report_file);
 
 }  // namespace corescale::probe

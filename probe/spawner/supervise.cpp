@@ -27,8 +27,8 @@ constexpr double never = std::numeric_limits<double>::infinity();
 constexpr double look_share = 0.005;    // of one core, at most, for looking at the tree
 constexpr double first_look = 0.01;     // seconds; a look at one process takes 50 us of another core
 constexpr double kill_patience = 10;    // seconds
-constexpr double blind_patience = 0.5;  // seconds, where nothing can be looked at
-constexpr double reap_share = 0.1;      // seconds of reaping before each look for what still runs
+constexpr double blind_patience = 0.5;  // seconds, if nothing can be examined
+constexpr double reap_share = 0.1;      // seconds of reaping before each search for processes that still run
 
 sigset_t watched_signals() {
   sigset_t set;
@@ -47,7 +47,7 @@ siginfo_t next_signal(double until) {
   return sigtimedwait(&watched, &signal, &span) > 0 ? signal : siginfo_t{};
 }
 
-/// Whether this process was told to go on since its last look at signals.
+/// Whether this process was continued since it last checked signals.
 bool told_to_go_on() {
   sigset_t pending;
   return sigpending(&pending) == 0 && sigismember(&pending, SIGCONT) == 1;
@@ -75,14 +75,15 @@ bool is_gone(pid_t process) {
   return poll(&ended, 1, 0) == 1;
 }
 
-/// Whoever of the launch traces its ended main process is told of that end first, and may never take note: ends it.
+/// If a process of the launch traces its ended main process, the kernel notifies that tracer first, which may ignore it. So this kills the
+/// tracer.
 bool end_tracer_of_ended(const reaping& children) {
   const pid_t tracer = tracer_of_zombie(children.main());
   return tracer != 0 && tracer != getpid() && is_descendant(tracer) && kill(tracer, SIGKILL) == 0;
 }
 
-/// When to look at the tree: soon, so that short programs are seen too, then less and less often, up to the
-/// interval asked for; and less often yet where a look is expensive.
+/// When to sample the tree: early, so that short programs are seen too, then less and less often, up to the interval that was asked for;
+/// and even less often if a sample is expensive.
 class watch {
  public:
   watch(const arguments& asked, double started)
@@ -136,7 +137,7 @@ void ask_to_end(reaping& children, double grace) {
   }
 }
 
-/// Reaps what has ended, but not for ever: a look at thousands of dead children takes as long as to reap them.
+/// Reaps what has ended, but for a limited time: examining thousands of dead children takes as long as reaping them.
 void reap(reaping& children) {
   const double until = monotonic() + reap_share;
   do children.drain(monotonic());
@@ -151,8 +152,8 @@ void kill_by_number(const reaping& children) {
   kill(children.main(), SIGKILL);
 }
 
-/// Kills until there are no children: a process that was being born escapes one round, not the next. Chains of
-/// processes that fork and end escape every round, but not their group's end.
+/// Kills until there are no children. A process that is just being created escapes one round, but not the next. Chains of processes that
+/// fork and end escape every round, but not the killing of their group.
 std::set<pid_t> kill_all(reaping& children, const std::function<void()>& kill_group) {
   std::set<pid_t> killed;
   for (const double deadline = monotonic() + (can_look() ? kill_patience : blind_patience);
@@ -175,7 +176,7 @@ void become_supervisor() {
   occupy_standard_files();
   mark_close_on_exec(3);
   setsid();
-  signal(SIGCHLD, SIG_DFL);  // ignored, it would leave nothing to wait for
+  signal(SIGCHLD, SIG_DFL);  // if it were ignored, there would be nothing to wait for
   sigset_t blocked = watched_signals();
   sigaddset(&blocked, SIGPIPE);
   sigprocmask(SIG_SETMASK, &blocked, nullptr);

@@ -24,7 +24,7 @@ namespace {
 
 std::string proc(pid_t thread, const char* name) { return "/proc/" + std::to_string(thread) + name; }
 
-/// The paths of the ninth field on, which only mapped files have as an absolute path.
+/// The paths, which begin at the ninth field. Only mapped files have an absolute path there.
 std::vector<std::string> mapped_files(const std::string& text) {
   std::vector<std::string> files;
   for_each_line(text, [&](std::string_view line) {
@@ -65,7 +65,7 @@ bool is_dynamic(const std::string& path) {
                                           : names_loader<Elf64_Ehdr, Elf64_Phdr>(file.get());
 }
 
-/// A loader is a shared object. Run by name it has no loader itself, but preloads into the program that it runs.
+/// A loader is a shared object. If it is run by name, it has no loader itself, but preloads into the program that it runs.
 bool is_loader(std::string_view path) {
   return path.substr(path.rfind('/') + 1).find(".so") != std::string_view::npos;
 }
@@ -118,7 +118,7 @@ void tracer::drain(double now) {
   go_on(now);
 }
 
-/// A stop is an event of ours, a group-stop to stay in, or a signal to pass on.
+/// A stop is an event that we asked for, a group-stop in which the process stays, or a signal to pass on.
 void tracer::handle_stop(pid_t thread, int status, double now) {
   const int signal = WSTOPSIG(status), event = status >> 16;
   process_of(thread);
@@ -133,8 +133,7 @@ void tracer::handle_stop(pid_t thread, int status, double now) {
   }
 }
 
-/// A program of the tree is traced already, so another process cannot trace it, and would wait for this stop
-/// without end.
+/// Programs of the tree are traced already. So another process cannot trace them, and would wait for this stop for ever.
 void tracer::go_on(double now) {
   for (auto& [thread, since] : stopped_) {
     if (now - since < longest_stop) continue;
@@ -167,7 +166,7 @@ image& tracer::image_of(pid_t process) {
                                     .is_privileged = gains_privilege(executable)});
 }
 
-/// The thread that executed it now has the process's id; the other threads are gone.
+/// The thread that called exec now has the process's id; the other threads are gone.
 void tracer::program_replaced(pid_t process) {
   std::erase_if(threads_, [&](const auto& thread) { return thread.second == process; });
   threads_[process] = process;

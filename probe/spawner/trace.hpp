@@ -23,12 +23,11 @@ struct image {
   bool is_static = false;
   /// Set-user-id, set-group-id or file capabilities: the loader then ignores preloads from the environment.
   bool is_privileged = false;
-  /// It executed another program in the same process, so its maps are unknown. The other program has an entry
-  /// of its own.
+  /// It executed another program in the same process, so its maps are unknown. The other program has its own entry.
   bool replaced = false;
   /// Whether maps could be read, which a kill -9 or missing rights can prevent.
   bool readable = false;
-  /// Seconds of CPU time that the process had used at its end, what ran in it before an exec included.
+  /// Seconds of CPU time that the process had used at its end, including programs that ran in it before an exec.
   double cpu = 0;
   /// The files mapped at its end, in address order, once each.
   std::vector<std::string> maps{};

@@ -9,7 +9,7 @@
 
 namespace corescale::probe {
 
-/// The whole of `text` as a number; nothing for anything else, a sign or blanks included.
+/// The whole of `text` as a number; nothing if it is anything else, such as a number with a sign or blanks.
 template <class Number, class... Base>
 std::optional<Number> parse_number(std::string_view text, Base... base) {
   Number value{};
@@ -19,7 +19,7 @@ std::optional<Number> parse_number(std::string_view text, Base... base) {
   return value;
 }
 
-/// One past the largest CPU number that is believed: kernels are built for 8192 CPUs at most.
+/// One more than the largest CPU number that is accepted: kernels are built for at most 8192 CPUs.
 inline constexpr int cpu_limit = 65536;
 
 /// The CPUs of a list in the order given; nothing if it is malformed, descending or out of range.

@@ -33,7 +33,7 @@ inline std::size_t utf8_length(std::string_view text) {
   return overlong || surrogate || beyond ? 0 : length;
 }
 
-/// `text` as a JSON string with its quotes, pure ASCII control-free UTF-8 whatever the bytes are.
+/// `text` as a JSON string with its quotes: valid UTF-8 without control characters, whatever the bytes are.
 inline std::string json_quoted(std::string_view text) {
   static constexpr char digits[] = "0123456789abcdef";
   std::string quoted = "\"";
@@ -53,7 +53,7 @@ inline std::string json_quoted(std::string_view text) {
   return quoted += '"';
 }
 
-/// Appends members and elements and sees to the commas; the caller opens and closes in pairs.
+/// Appends members and elements, with commas between them. The caller opens and closes in pairs.
 class json_writer {
  public:
   void open(char bracket) {

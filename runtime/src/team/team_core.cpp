@@ -13,11 +13,11 @@ namespace {
 // The process-wide state of every team: one copy, in this file.
 std::atomic<std::uint64_t> forks{0};
 
-// The fork generation whose process team is at work: a child forked meanwhile has no team that works.
+// The fork generation whose process team is at work. In a child that is forked meanwhile, no team is at work.
 constexpr std::uint64_t none = ~std::uint64_t{0};
 std::atomic<std::uint64_t> at_work_in{none};
 
-// The thread that a fork() leaves is the master of no team from before it.
+// The thread that is left after a fork() is not the master of any earlier team.
 void begin_child() {
   forks.fetch_add(1, std::memory_order_relaxed);
   detail::calling_thread.identity = nullptr;
@@ -78,7 +78,7 @@ struct living_identity : thread_identity {
   std::shared_ptr<living_identity> self;
 };
 
-/// Tells the teams that remember this thread.
+/// Informs the teams that remember this thread.
 void end_calling_thread(void* identity) noexcept {
   calling_thread.identity = nullptr;
   const auto own = std::move(static_cast<living_identity*>(identity)->self);
@@ -164,8 +164,8 @@ class inside_worker {
 
 namespace {
 
-/// Makes the upper halves of the vector registers known to be zero: a thread that has waited may have them marked as in use, and code
-/// that was compiled for SSE then runs 1.5 times slower on a Zen 5 processor.
+/// Marks the upper halves of the vector registers as zero. In a thread that has waited they may be marked as in use, and then code that was
+/// compiled for SSE runs 1.5 times slower on a Zen 5 processor.
 void clean_vector_state() noexcept {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx"))

@@ -19,9 +19,9 @@
 namespace corescale::inline v0::detail {
 namespace {
 
-/// What the threads of a process may spin with, all teams together.
+/// The state on which spinning depends, for all teams of the process together.
 struct spin_budget {
-  std::atomic<int> awake{0};  // threads of teams that do not sleep, masters not among them
+  std::atomic<int> awake{0};  // threads of teams that are awake, without masters
   std::atomic<int> cores{1};  // the most that usable_cores() said when a team was made
   std::atomic<std::int64_t> crowded_until{
       0};  // a thread that spun was taken off its core: no spinning until then
@@ -32,17 +32,16 @@ constinit spin_budget the_budget;
 [[maybe_unused]] const int no_thread_is_awake_in_a_child =
     pthread_atfork(nullptr, nullptr, [] { the_budget.awake = 0; });
 
-// A yield that takes longer has run another thread for a while, or an interrupt that others want too.
+// If a yield takes longer, another thread ran for a while, or an interrupt that other programs also need.
 constexpr std::int64_t taken_off_ns = 50'000;
 
-// How long a process does not spin after that: a few times as long as it was off its core, because an
-// interrupt of a virtual machine lasts 60 us and comes with every tick; at most a few time slices of the
-// kernel.
+// After that, a process does not spin for a few times as long as it was off its core, because an interrupt of a virtual machine lasts 60 us
+// and comes with every tick. The limit is a few time slices of the kernel.
 constexpr std::int64_t crowded_for(std::int64_t off_ns) noexcept {
   return std::min<std::int64_t>(4 * off_ns, 10'000'000);
 }
 
-// A short interrupt does not end what a longer one began.
+// A short interrupt does not shorten the time that a longer one has set.
 void be_crowded_until(std::int64_t end) noexcept {
   std::int64_t known = the_budget.crowded_until.load(std::memory_order_relaxed);
   while (known < end &&
@@ -74,13 +73,13 @@ bool process_has_a_core_for_each() noexcept {
          the_budget.cores.load(std::memory_order_relaxed);
 }
 
-// The largest answer counts: a thread that is pinned to one core sees that one alone. Where the cores shrink
-// later, a thread that spins finds out by being taken off its core.
+// The largest answer counts, because a thread that is pinned to one core sees only that core. If the number of cores shrinks later, a
+// thread that spins notices it when it is taken off its core.
 void prepare_waiting() noexcept {
   const int seen = static_cast<int>(std::min<std::size_t>(usable_cores(), INT_MAX));
   for (int known = the_budget.cores; known < seen && !the_budget.cores.compare_exchange_weak(known, seen);) {
   }
-  // A first team is mostly made while the process has one thread: later the kernel takes some milliseconds for this, once.
+  // The first team is usually made while the process has one thread. Later the kernel would take some milliseconds for this, once.
   threads_can_be_ordered.store(membarrier(register_private_expedited), std::memory_order_relaxed);
 }
 
@@ -110,7 +109,7 @@ bool order_all_threads() noexcept {
   if (!threads_can_be_ordered.load(std::memory_order_relaxed)) return false;
   if (membarrier(private_expedited)) return true;
   threads_can_be_ordered.store(
-      false, std::memory_order_relaxed);  // e.g. a filter that came since, or a restored process
+      false, std::memory_order_relaxed);  // for example after a new seccomp filter, or in a restored process
   return false;
 }
 

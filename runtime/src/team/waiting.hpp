@@ -10,40 +10,39 @@
 
 // How a thread waits for another one: it spins for a while, then sleeps in the kernel.
 //
-// std::atomic::wait and std::latch do not do here:
-// they choose for themselves how long they spin (libstdc++ 12: some 16 looks, then sleep), and that time decides what a
-// fork-join costs; they cannot give up at a time limit; and libstdc++ lets all atomics of a process share 16 tables of
-// sleepers, so that each notify_all() reads a cache line that other teams write.
+// std::atomic::wait and std::latch are not suitable. They choose how long they spin (libstdc++ 12 checks some 16 times, then sleeps), and
+// that time decides the cost of a fork-join. They have no time limit. And in libstdc++, all atomics of a process share 16 tables of
+// sleepers, so each notify_all() reads a cache line that other teams write.
 namespace corescale::inline v0::detail {
 
-/// Checks between two looks at the clock, at first: 64 pauses take 0.5 to 3 us.
+/// The initial number of checks between two readings of the clock: 64 pauses take 0.5 to 3 us.
 inline constexpr int checks_per_look = 64;
 
-/// When a thread that spins has to stop.
+/// Decides when a thread that spins has to stop.
 class spin_watch {
  public:
   explicit spin_watch(std::chrono::nanoseconds spin_for) noexcept : spin_for_(spin_for.count()) {}
 
-  /// Lets another thread have the core if one waits for it; false when this one had better sleep:
-  /// its time is over, others wanted its core, or the process has more threads awake than cores.
+  /// Yields the core if another thread waits for it. False if this thread should sleep: because its time is over, because others wanted its
+  /// core, or because the process has more threads awake than cores.
   bool goes_on() noexcept;
 
-  /// How often to check until the next look: twice as often each time, up to some 20 us.
+  /// The number of checks until the next reading of the clock. It doubles each time, up to some 20 us.
   int checks() const noexcept { return checks_; }
 
  private:
   std::int64_t spin_for_;
-  std::int64_t start_ = 0;  // the first look, so that a short wait never asks for the time
+  std::int64_t start_ = 0;  // the first reading of the clock, so that a short wait reads none
   int checks_ = checks_per_look;
 };
 
-/// To be called when a team is made that spins.
+/// Call it when a team that spins is made.
 void prepare_waiting() noexcept;
 
-/// Whether the threads of all teams that are awake, and a master that waits or works, are at most as many as the cores.
+/// Whether the number of threads of all teams that are awake, plus a master that waits or works, is at most the number of cores.
 bool process_has_a_core_for_each() noexcept;
 
-/// A thread of a team, from its start on: counted while it is awake, so that the process never spins with more threads than it has cores.
+/// A thread of a team, from its start on. It is counted while it is awake, so that the process never spins with more threads than cores.
 class awake_thread {
  public:
   /// Whether it may be moved from a core that it shares with another thread of its team (shared_core.hpp).
@@ -62,8 +61,9 @@ class asleep_thread {
   asleep_thread& operator=(const asleep_thread&) = delete;
 };
 
-/// Spins until ready(); false when it had better sleep first.
-/// A pause between checks even at first: polling without one draws the line away from the thread that is about to write it.
+/// Spins until ready(); false if the thread should sleep first.
+/// It pauses between checks from the beginning, because polling without pauses takes the cache line away from the thread that is about to
+/// write it.
 template <class Ready>
 bool spin_until(Ready ready, std::chrono::nanoseconds spin_for) noexcept {
   for (int check = 0; check < checks_per_look; ++check) {
@@ -79,22 +79,21 @@ bool spin_until(Ready ready, std::chrono::nanoseconds spin_for) noexcept {
   return false;
 }
 
-/// A fence that all threads of the process execute, wherever they are: two that each write and then look need none of their own.
-/// False if the kernel has none (Linux 4.14 has one). Interrupts each core that a thread of the process runs on, and waits for it.
+/// A fence that all threads of the process execute, wherever they are. So two threads that each write and then read need no fences of their
+/// own. False if the kernel has none (Linux 4.14 has one). Interrupts each core that a thread of the process runs on, and waits for it.
 bool order_all_threads() noexcept;
 
 /// The futex word of a 64-bit number: its lower half, which changes whenever it counts up.
-/// The kernel compares 32 bits: a thread that is off its core between its look and its sleep, while the number counts up by exactly
-/// 2^32 (7 minutes of fork-joins and of nothing else), sleeps until the next wake().
+/// The kernel compares 32 bits: if a thread is off its core between its check and its sleep, while the number grows by exactly 2^32 (7
+/// minutes of nothing but fork-joins), it sleeps until the next wake().
 class futex_word {
  public:
   explicit futex_word(std::atomic<std::uint64_t>& number) noexcept;
 
-  /// Sleeps while the number is `seen`, until a wake() whose group has a bit of `groups`. May also return for
-  /// no reason.
+  /// Sleeps while the number is `seen`, until a wake() whose group has a bit of `groups`. May also return without a reason.
   void sleep(std::uint64_t seen, std::uint32_t groups) noexcept;
 
-  /// As sleep(), for at most `ns` nanoseconds.
+  /// The same as sleep(), for at most `ns` nanoseconds.
   void sleep_at_most(std::uint64_t seen, std::int64_t ns) noexcept;
   void wake(std::uint32_t groups) noexcept;
 
@@ -105,7 +104,7 @@ class futex_word {
 };
 
 /// A number that one thread publishes and others await.
-/// The lowest bit of the word says that somebody sleeps, so publishing costs one atomic exchange, and a system call only if needed.
+/// The lowest bit of the word says that a thread sleeps. So publishing costs one atomic exchange, and a system call only if needed.
 class parking_word {
  public:
   /// Values count modulo 2^63.
@@ -119,7 +118,7 @@ class parking_word {
     if (!is(value) && !spin_until([&] { return is(value); }, spin_for)) sleep_until(value, nullptr);
   }
 
-  /// False when the time is over first, spinning included.
+  /// False if the time, including spinning, is over first.
   bool await_at_most(std::uint64_t value, std::chrono::nanoseconds limit,
                      std::chrono::nanoseconds spin_for = {}) noexcept;
 

@@ -60,12 +60,12 @@ class share_of_limit {
   }
 
  private:
-  // oneTBB never starts more, whatever it is allowed.
+  // oneTBB never starts more threads, whatever the limit.
   static std::size_t most_workers() {
     return std::max<std::size_t>(256, 4 * std::thread::hardware_concurrency());
   }
 
-  // The new limit is set before the old one goes: between them, oneTBB's own default would hold.
+  // The new limit is set before the old one is removed, because between them oneTBB's own default would apply.
   static void change(std::size_t by) {
     const std::scoped_lock lock(mutex);
     if (process_ends) return;
@@ -99,27 +99,27 @@ class share_of_limit {
 };
 
 /// Whether the calling thread runs a worker of a team of oneTBB.
-/// oneTBB counts a thread that waits in there as one that serves whatever arena asks next,
-/// so a team inside of a team could wait for ever: there is none.
+/// oneTBB counts a thread that waits in a worker as one that serves the next arena that asks. So a team inside a team could wait for ever,
+/// and is refused.
 [[gnu::tls_model("initial-exec")]] constinit thread_local bool inside_a_worker = false;
 
 /// One task per thread and round, in an arena of n slots.
-/// A task waits until all k have started, so that no thread of oneTBB takes two; the master's own reminds oneTBB of the others.
+/// A task waits until all k have started, so that no thread of oneTBB takes two. The master's own task reminds oneTBB of the others.
 /// oneTBB owns the threads and keeps them after the team ends.
-/// Threads of oneTBB that other arenas hold are waited for.
-/// Limits (fork(), at most 256 threads or 4 per core for all teams together, the process's thread limit) are found when the team is made, by
-/// starting plain threads and then one round with a time limit: best effort.
+/// A round waits for threads of oneTBB that other arenas hold.
+/// Limits (fork(), at most 256 threads or 4 per core for all teams together, the process's thread limit) are found when the team is made,
+/// by starting plain threads and then one round with a time limit. This is best effort.
 struct crew {
   crew(std::size_t n, const team_options&) : num_threads(n), arena(static_cast<int>(n), 1) {}
 
   bool start() {
     if (inside_a_worker || !users.enter())
-      return false;  // before any mutex, which a child of fork() may find locked
+      return false;  // before any mutex is locked, because a child of fork() may find it locked
     share.emplace(num_threads);
     if (!share_of_limit::is_granted_to_all()) return false;
     const auto before = std::chrono::steady_clock::now();
     if (!detail::can_start_threads(num_threads - 1)) return false;
-    // A loaded machine may take seconds, and shows it with plain threads.
+    // On a loaded machine this may take seconds; how long plain threads take shows it.
     const std::chrono::nanoseconds plain = std::chrono::steady_clock::now() - before;
     return gathers_within(
         std::chrono::ceil<std::chrono::milliseconds>(std::max<std::chrono::nanoseconds>(5s, 100 * plain)));
@@ -152,7 +152,7 @@ struct crew {
     meeting here(num_threads);
     run_tasks(num_threads, here, [&](std::size_t id) {
       here.all_started.arrive();
-      // The master alone gives up: a process that was stopped meanwhile finds the others' time over, though nobody was late.
+      // Only the master gives up. If the process was stopped meanwhile, the others' time is over although no thread was late.
       if (id == 0 && !all_start_within(limit, here.all_started)) here.complete = false;
       while (here.complete && !here.all_started.wait_at_most(patience)) {
       }
@@ -178,7 +178,7 @@ struct crew {
     return true;
   }
 
-  /// Without memory for a task, those that wait for it are told that it will not come.
+  /// If there is no memory for a task, tells those that wait for it that it will not come.
   template <class Member>
   void run_tasks(std::size_t k, meeting& here, const Member& member) {
     arena.execute([&] {
