@@ -26,7 +26,7 @@ LOOPS_VARIABLE = "CORESCALE_LOOPS"
 """names the file to which a program's loops are added, for `calibrate --train`"""
 
 LAB = "lab."
-"""before the names that only the lab reads"""
+"""prefix of names that only the lab reads"""
 
 SPREAD = "spread_"
 """prefix of a constant's name for its spread: the interquartile range of its runs, over its value"""

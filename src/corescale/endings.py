@@ -5,7 +5,7 @@ import re
 from typing import Protocol
 
 SPEAKING = ("failed", "signal", "timeout", "not-started", "check")
-"""statuses whose last line is likely to be the reason"""
+"""statuses for which the last line of output is likely to be the reason"""
 
 LONGEST = 200
 """characters of that line that are shown"""
@@ -14,7 +14,7 @@ FRAME = re.compile(
     r"\s+(at |\.\.\. \d+ more|\d+: |\S+:\d+( \+0x|$))|goroutine \d|created by |exit status \d|\[signal "
     r"|[\w./*()-]+\.[\w()*.-]+\(.*\)$|stack backtrace:|note: run with |Node\.js v|Try .*--help"
 )
-"""a line behind the reason: of a stack as Java, Go, Rust and JavaScript print it, or where there is help"""
+"""a line after the reason: of a stack, as Java, Go, Rust and JavaScript print it, or one that points to help"""
 
 
 RULE = re.compile(r"^-{20,}$", re.MULTILINE)
@@ -22,7 +22,7 @@ RULE = re.compile(r"^-{20,}$", re.MULTILINE)
 
 
 LIST = re.compile(r"(?<=\.) [^.]*:$")
-"""a sentence that only begins a list"""
+"""a sentence that only introduces a list"""
 
 
 def boxed(said: str) -> str:
@@ -37,7 +37,7 @@ class Ended(Protocol):
 
     @property
     def status(self) -> str:
-        """As in records."""
+        """The same as in records."""
 
     @property
     def exit_code(self) -> int | None:

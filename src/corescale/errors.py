@@ -29,9 +29,9 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
     """Stopped by Ctrl-C; what was measured is kept."""
     HANGUP = 129
-    """As Ctrl-C, by SIGHUP: the terminal was closed."""
+    """The same as Ctrl-C, but by SIGHUP: the terminal was closed."""
     TERMINATED = 143
-    """As Ctrl-C, by SIGTERM."""
+    """The same as Ctrl-C, but by SIGTERM."""
 
 
 class CorescaleError(Exception):
@@ -76,7 +76,7 @@ class StoreError(CorescaleError):
 
 
 class InconclusiveError(CorescaleError):
-    """Measuring ended before there was anything to conclude from."""
+    """Measuring ended before anything could be concluded."""
 
     exit_code = ExitCode.INCONCLUSIVE
 

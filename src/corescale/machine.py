@@ -73,7 +73,8 @@ class Machine:
         )
 
     def elsewhere(self, hostname: str, cpu_model: str, *, cores: int, nodes: int, source: str) -> "Machine":
-        """Nodes of which only the cores are known, as if these shared nothing; all else is taken from this machine."""
+        """Nodes of which only the cores are known. The cores are taken to share nothing; all else is taken from this
+        machine."""
         return dataclasses.replace(
             self, hostname=hostname, cpu_model=cpu_model, cpus=tuple(Cpu(k, k, 0, 0, 0) for k in range(cores)),
             affinity=tuple(range(cores)), quota_cores=None, cgroup_version=None, governor=None, turbo=None,
@@ -126,7 +127,7 @@ class Machine:
 
 
 def _fields(text: str, separator: str) -> dict[str, str]:
-    """`name<separator>value` lines; of a repeated name the first."""
+    """Lines of `name<separator>value`; if a name is repeated, the first counts."""
     lines = (line.partition(separator) for line in reversed(text.splitlines()))
     return {name.strip(): value.strip().strip('"') for name, _, value in lines}
 
@@ -144,7 +145,7 @@ HYPERVISOR_VENDORS = ("QEMU", "VMware", "Xen")
 
 
 def _hypervisor(root: Path) -> str | None:
-    """Recognised by its clock or the firmware's vendor. x86 has a flag that says whether there is one at all."""
+    """The hypervisor, recognised by its clock or the firmware's vendor. On x86, a flag says whether there is one."""
     clocks = read(root / "sys/devices/system/clocksource/clocksource0/available_clocksource")
     firmware = read(root / "sys/class/dmi/id/sys_vendor")
     flags = _fields(read(root / "proc/cpuinfo"), ":").get("flags")

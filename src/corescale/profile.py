@@ -33,9 +33,9 @@ class ThreadTimes:
     queued: float
     """ready, and waiting for a CPU"""
     spent: Mapping[str, float]
-    """wall time by state that is waited in"""
+    """wall time in each state of waiting"""
     burnt: Mapping[str, float]
-    """the part of it on a CPU"""
+    """the part of that time on a CPU"""
     calls: Mapping[str, int]
     allocations: int
     frees: int
@@ -49,7 +49,7 @@ class ThreadTimes:
 
 @dataclass(frozen=True, slots=True)
 class StackTimes:
-    """One place in the code, innermost address first, and the seconds of each state there."""
+    """One place in the code, with the innermost address first, and the seconds in each state there."""
 
     frames: tuple[int, ...]
     seconds: Mapping[str, float]
@@ -121,7 +121,7 @@ class Profile:
     processors: int
     wall: float
     finished: bool
-    """whether it ended in order; if not, what was last seen is at most 10 ms of CPU time old"""
+    """whether it ended in order; if not, the last data is at most 10 ms of CPU time old"""
     shares: Mapping[str, float]
     threads: tuple[ThreadTimes, ...]
     lost_threads: int
@@ -140,7 +140,7 @@ class Profile:
     is_rank: bool = False
     """whether it called MPI"""
     rank: int | None = None
-    """its number, where what starts ranks says one"""
+    """its number, if the program that starts ranks gives one"""
     confined: bool = False
     """whether its profile ends when it forbade itself system calls"""
 

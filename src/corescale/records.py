@@ -35,7 +35,7 @@ INHERITED = "inherited"
 """The level that leaves a variable, or the allocator, as the shell has it."""
 
 SHORT = 0.010
-"""Seconds; of a shorter launch, starting the process is a large part."""
+"""Seconds. In a shorter launch, the start of the process is a large part."""
 
 Bound = Literal["lower", "upper", "estimate"]
 Origin = Literal["measured", "simulated", "fake", "extrapolated"]
@@ -147,11 +147,11 @@ class Noise:
     """seconds that other programs and the kernel ran on the CPUs that the launch might use, an estimate; None if its
     own time or that of one of these CPUs is not known, and in earlier versions"""
     cpus: int | None = None
-    """how many CPUs these are; None in earlier versions"""
+    """the number of these CPUs; None in earlier versions"""
 
 
 def _growing(looks: tuple[int, ...]) -> tuple[int, ...]:
-    """Numbers of blocks at looks that come one behind the other; raises ValueError."""
+    """Numbers of blocks at looks, which must ascend; raises ValueError."""
     if any(later <= one for one, later in itertools.pairwise(looks)):
         raise ValueError("looks should be at more blocks each")
     return looks
@@ -171,7 +171,7 @@ class Record:
     order: int
     """position within the block, from 0"""
     seed: int
-    """that drew the order of the block"""
+    """the seed that drew the order of the block"""
     started: float
     """seconds since the epoch"""
     wall: float

@@ -72,7 +72,8 @@ class Explained:
         return views(self.shown)
 
     def plot(self, chart: str = "ledger", *, ax: "Axes | None" = None) -> "Axes":
-        """Draw a view, and return matplotlib's axes; `ax`: axes to draw on. Raises UsageError for one there is not."""
+        """Draw a view, and return matplotlib's axes; `ax`: axes to draw on. Raises UsageError if there is no such
+        view."""
         from corescale.show.charts import drawing  # noqa: PLC0415
 
         return drawing.plotted(self._charts, chart, ax)

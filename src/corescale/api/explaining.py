@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a command to where its thread-seconds go: the launches of explain, and its swaps."""
+"""From a command to the ledger of its thread-seconds: the launches of explain, and its swaps."""
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
@@ -36,7 +36,7 @@ NO_RANKS = "no rank called MPI: it is no MPI program, and what its ranks did is 
 Note = Callable[[str], object]
 """Takes a note on a result, one line each time."""
 Loadable = Callable[[measuring.Declare, ScanRequest, Machine], store.Run]
-"""Measures; if no allocator can be preloaded, without other allocators."""
+"""Measures; if no allocator can be preloaded, leaves other allocators out."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,7 +84,7 @@ def loadable(
 def measure(
     experiment: Experiment, request: RunRequest, machine: Machine, follow: Follow = silent, began: float | None = None
 ) -> store.Run:
-    """Launch until there is enough; what is written survives any interruption.
+    """Launch until enough was measured. Any interruption leaves what was written.
 
     `began`: when the budget did, by the monotonic clock. Raises InterruptedRunError for Ctrl-C, which is its cause.
     """

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Command = str | Sequence[str]
 """One text, split as a shell would, or its words."""
 Follow = Callable[[Progress], object] | None
-"""Called after each launch, after each block and for each note; what it raises ends the run, which is kept."""
+"""Called after each launch, after each block and for each note. An exception from it ends the run, which is kept."""
 
 
 def load(path: str | PathLike[str]) -> Run[Any]:

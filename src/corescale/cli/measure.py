@@ -64,7 +64,7 @@ def as_planned(experiment: Experiment, unloadable: PreloadError | None) -> Exper
 
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
-    """Says what is known by now, and has the exit code of the signal."""
+    """Prints what is known by now, and exits with the code of the signal."""
     try:
         yield
         cli.measured()

@@ -150,7 +150,7 @@ def show(result: Result, *, as_json: bool, verbose: bool = False, model: bool = 
 
 
 def printed(onto: Console, *shown: RenderableType) -> None:
-    """Prints as it is on a terminal, and elsewhere without trailing blanks. A line to paste is never cut."""
+    """Prints unchanged on a terminal, and elsewhere without trailing blanks. A line to paste is never cut."""
     if onto.is_terminal:
         onto.print(*shown, crop=False)
         return

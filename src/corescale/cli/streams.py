@@ -31,7 +31,7 @@ class Stream(io.TextIOWrapper):
             return len(text)
 
     def flush(self) -> None:
-        """As `write`."""
+        """The same as `write`."""
         try:
             super().flush()
         except OSError as error:
@@ -58,6 +58,6 @@ def install() -> None:
 
 
 def _nowhere(number: int) -> TextIO:
-    """At that number, so that no file of a run is opened there and taken for the stream."""
+    """Opens it at that number, so that no file of a run is opened there and taken for the stream."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), number)
     return open(number, "w", encoding="utf-8", closefd=False)

@@ -37,7 +37,8 @@ def _unlikely(request: TuneRequest, words: list[str], machine: Machine) -> Mappi
 
 
 def more(words: list[str], request: TuneRequest, machine: Machine) -> None:
-    """Go on with the last tune, by twice its budget or up to the one named; raises UsageError if there is none."""
+    """Continue the last tune, with twice its budget or up to the budget that is named; raises UsageError if there is
+    none."""
     must_go_on(request)
     made = _last(words, Path(request.out or RUNS))
     stop, experiment = made.experiment.stop, made.experiment

@@ -47,7 +47,7 @@ class Budget:
         self._clock, self._untimed = (lambda: earlier + elapsed() + ENDING), untimed
 
     def add(self, record: Record) -> None:
-        """One more launch."""
+        """Adds a launch."""
         self.records.append(record)
         self._between = None
         if record.phase != "rehearse":

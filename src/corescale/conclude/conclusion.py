@@ -26,7 +26,7 @@ class Concluded:
     stop: Decision
     """why measuring ended"""
     warnings: tuple[str, ...]
-    """one line each, printed beside the numbers"""
+    """warnings, one line each, which are printed next to the numbers"""
     noisy: frozenset[int]
     """positions in the records of launches that a rule on noise flagged"""
     undisturbed: Conclusion | None
@@ -36,7 +36,7 @@ class Concluded:
 def conclude(
     records: Sequence[Record], experiment: Experiment, gate: Gates | None = None, *, finished: bool = False
 ) -> Concluded:
-    """Follows from the records alone, so it is the same on any machine. `gate`: what `compare` allows.
+    """The answer follows from the records alone, so it is the same on any machine. `gate`: what `compare` allows.
 
     `finished`: the run was not interrupted.
     """

@@ -27,7 +27,7 @@ LOOKS = (1, *itertools.takewhile(lambda n: n <= MOST_BLOCKS, growing(2)))
 """Numbers of launches at which there is a look."""
 
 LENT = 4.0
-"""Degrees of freedom, at most, that the others lend to the variance of one, as in the race."""
+"""Most degrees of freedom that other configurations lend to the variance of one, as in the race."""
 
 ROUNDING = 1e-9
 """Logarithm by which a metric without scatter may exceed its limit and still meet it."""
@@ -39,11 +39,11 @@ class Judged:
 
     metric: str
     state: Literal["meets", "breaks", "not shown"]
-    """`breaks`: it is shown to; it reports no value; or its estimate does while the scatter is unknown"""
+    """`breaks`: it is shown to break it; it reports no value; or its estimate breaks it and the scatter is unknown"""
     value: Interval
     """the metric, or its multiple of the baseline (`relative`); no ends while its scatter is unknown"""
     limit: str
-    """`<= 1.04x baseline`; if no value was reported, by which other launch"""
+    """`<= 1.04x baseline`; if no value was reported, also which launch reported none"""
     launches: int
     relative: bool = False
 

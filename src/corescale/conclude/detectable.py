@@ -15,7 +15,7 @@ import numpy.typing as npt
 from corescale.conclude import stats
 
 STATED = 0.98
-"""confidence of a gate: of 100 equal commands at most one is called slower, and one faster"""
+"""confidence of a gate: of 100 equal commands, at most one is called slower and at most one faster"""
 CONFIDENCE = 1 - (1 - STATED) / 2
 """confidence of its interval at each of two looks"""
 POWER = 0.9
@@ -24,7 +24,7 @@ MOST_BLOCKS = 200
 """the longest wait for a gate; 200 blocks show a third of the difference that 20 show"""
 DRAWS, SEED = 400, 20_261_124
 STRETCHES = 20
-"""stretches into which the pairs are cut: enough for chance, and each long enough to hold a noisy spell"""
+"""parts into which the pairs are cut: enough for random draws, and each long enough to contain a noisy period"""
 
 
 def smallest(log_ratios: npt.ArrayLike, blocks: int) -> float:

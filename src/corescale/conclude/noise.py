@@ -30,9 +30,9 @@ class Rule:
     says: str
     """what is true of the worst launch, whose number replaces `{}`"""
     from_outside: bool = False
-    """It comes from other programs or machines, so a block may be excluded if every launch was hit. More threads gather
-    more steal, because the host takes nothing from an idle CPU: a disturbance that a configuration causes is part of
-    its cost."""
+    """The disturbance comes from other programs or machines, so a block may be excluded if every launch was affected.
+    More threads gather more steal, because the host takes nothing from an idle CPU: a disturbance that a configuration
+    causes is part of its cost."""
 
 
 @dataclass(frozen=True, slots=True)

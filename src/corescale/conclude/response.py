@@ -14,7 +14,7 @@ from corescale.records import Configuration, Phase, Record
 
 
 def at_least(record: Record, name: str) -> float:
-    """That table, but a capped launch counts with the time until it was killed, so it seems better than it is."""
+    """The same table, but a capped launch counts with the time until it was killed, so it seems better than it is."""
     return record.wall if record.status == "capped" else record.response(name)
 
 
@@ -41,7 +41,7 @@ class Step:
         return step.size
 
     def add(self, record: Record) -> None:
-        """One more launch."""
+        """Adds a launch."""
         if not record.timed or not (value := record.response(self._name)) > 0:
             return
         text = f"{value:.{DIGITS}g}"
@@ -51,7 +51,7 @@ class Step:
 
     @property
     def size(self) -> float:
-        """As the response is reported."""
+        """The step in which the response is reported."""
         last = 10.0 ** -(self._digits if self._made else DIGITS)
         if sum(map(len, self._reported.values())) == self._made:
             return last
@@ -81,7 +81,7 @@ class Table:
     configurations: tuple[Configuration, ...]
     blocks: tuple[int, ...]
     values: Floats
-    """shape (blocks, configurations); geometric mean where a block launched one several times"""
+    """shape (blocks, configurations); geometric mean if a block launched a configuration several times"""
 
     def column(self, configuration: Configuration) -> Floats:
         """The responses of one configuration in block order. Shape (blocks,)."""

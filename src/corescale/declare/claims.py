@@ -34,7 +34,7 @@ class Verdict(NamedTuple):
     at: str
     verdict: str
     ratio: str
-    """"1.09 [1.01, 1.19]"; empty if there is none; "(oversubscribed)" where such launches are among it"""
+    """"1.09 [1.01, 1.19]"; empty if there is none; "(oversubscribed)" if such launches are included"""
     records: str = ""
     """first digits of the SHA-256 of records.jsonl of the run in data/runs/; empty if the run was not kept"""
 

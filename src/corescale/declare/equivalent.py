@@ -49,7 +49,7 @@ Unread = Literal["", "threads", "ranks"]
 
 
 def unread(experiment: Experiment, reads: Collection[str] | None) -> Unread:
-    """Empty if they read it, if nothing recorded env reads, or if it reaches them otherwise."""
+    """It is empty if they read it, if nothing recorded env reads, or if it reaches them in another way."""
     if reads is None:
         return ""
     if _by_variables(experiment):

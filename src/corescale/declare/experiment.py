@@ -125,7 +125,7 @@ class Scaling(Model):
 
     p_ref: int = Field(default=1, ge=1)
     weak: Weak | None = None
-    """weak scaling is asked for; None: the same work at every p"""
+    """weak scaling, if it is asked for; None: the same work at every p"""
     seal: bool = False
     """the smaller half of p is measured first, and a forecast is sealed before the largest p is launched"""
 
@@ -179,7 +179,7 @@ class Experiment(Model):
     timeout: float | None = Field(default=None, gt=0)
     """seconds per launch"""
     cores: int | None = None
-    """most threads of all ranks of a node together: combinations beyond are not launched; None: no limit"""
+    """most threads of all ranks of a node together. Combinations with more are not launched; None: no limit"""
     ignore_failure: bool = False
     same_output: bool = False
     input: str | None = None
@@ -189,7 +189,7 @@ class Experiment(Model):
     left_out: tuple[str, ...] = ()
     """what was asked or usual and is not measured here, with the reason"""
     no_preload: str = ""
-    """why no allocator can be preloaded into the program, where that was found"""
+    """why no allocator can be preloaded into the program, if that was found"""
     tuning: Tuning = Tuning()
     scaling: Scaling = Scaling()
     study: Presentation = Presentation()

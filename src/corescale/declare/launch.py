@@ -25,7 +25,7 @@ class Launch:
     preload: tuple[Path, ...] = ()
     """libraries that must be proved inside the program"""
     replaces_allocator: bool = False
-    """whether LD_PRELOAD takes the place of inherited allocators alone, and leaves what else is inherited there"""
+    """whether LD_PRELOAD replaces only inherited allocators, and leaves other inherited libraries there"""
 
     @property
     def command(self) -> tuple[str, ...]:
@@ -38,7 +38,8 @@ class Launch:
         return replace(self, environment={**self.environment, **variables})
 
     def within(self, cpus: Iterable[int]) -> "Launch":
-        """Restricted to these CPUs as well as by any earlier restriction; raises UsageError if none is left."""
+        """The launch restricted to these CPUs, in addition to any earlier restriction. Raises UsageError if none is
+        left."""
         wanted = set(cpus)
         left = wanted if self.affinity is None else wanted & set(self.affinity)
         if not left:

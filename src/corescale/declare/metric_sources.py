@@ -4,9 +4,9 @@
 METRIC_SOURCES = {"stdout-size": "", "peak-memory": "", "cpu-time": "", "output": "KEY", "counter": "EVENT"}
 """What follows the colon of each source, if anything. A source with a key is the `gives` of one of observe's."""
 UNKEYED = tuple(name for name, key in METRIC_SOURCES.items() if not key)
-"""those that are of every launch"""
+"""sources that every launch has"""
 
 _KEYED = "|".join(name for name, key in METRIC_SOURCES.items() if key)
 PATTERN = rf"^({'|'.join(UNKEYED)}|({_KEYED}):[A-Za-z_][\w.-]*)$"
 WRITTEN = tuple(f"{name}:{key}" if key else name for name, key in METRIC_SOURCES.items())
-"""each as it is typed"""
+"""the sources as they are typed"""

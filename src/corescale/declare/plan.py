@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Randomised complete blocks: which launch comes when."""
+"""Randomised complete blocks: the order of launches."""
 
 import random
 import secrets
@@ -41,7 +41,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """One launch to come."""
+    """A launch that is to be made."""
 
     configuration: Configuration
     phase: Phase

@@ -67,7 +67,7 @@ class RunRequest(ExportRequest):
 
 @dataclass(frozen=True, kw_only=True)
 class Request(RunRequest):
-    """Options of the measuring verbs that take a command; the same letters as hyperfine where it has them."""
+    """Options of the measuring verbs that take a command; the same letters as hyperfine's, if it has the option."""
 
     factor: list[str] = option([], "-f", "--factor", metavar="NAME=A,B", help="vary NAME over these levels (or auto)")
     parameter_list: list[str] = option([], "-L", "--parameter-list", metavar="NAME A,B", help="fill {NAME} with each")

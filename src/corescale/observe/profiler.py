@@ -27,7 +27,7 @@ THREADS = "CORESCALE_PROFILER_THREADS"
 """The variable that says how many threads of the launch count."""
 FORMAT = 5
 SAID = tuple(source for source in sources.SOURCES if not source.probe)
-"""What a program says by itself."""
+"""The sources of what a program reports by itself."""
 BUCKET = 10_000_000
 """nanoseconds of each count of CPUs in use"""
 
@@ -108,7 +108,7 @@ class Profiled:
     wall: float
     """seconds; with ranks, without the time to start them"""
     profiles: tuple[Profile, ...]
-    """none if no program of it could load a library"""
+    """none if no program of the launch could load a library"""
     unwritten: int = 0
     """programs whose profile, or a part of it, found no room on the disk"""
     work: float | None = None

@@ -44,7 +44,7 @@ test -f "$report" && test "$(head -c {length} "$report")" = {ok}
 """
 _OK = '{"status":"ok"'
 _KILLED = "killed"
-"""replaces the report of a spawner that was killed although its rank was not to end"""
+"""replaces the report of a spawner that was killed although its rank should not have ended"""
 _STARTER_KILLED = "what started the ranks was killed: by the program, or memory ran out (dmesg)\n"
 _DELETED = "the folder in which ranks report was deleted: by the program, which must leave others' files in TMPDIR\n"
 LEAF = "leaf"

@@ -24,10 +24,10 @@ from corescale.observe.watcher import Watcher
 from corescale.records import SHORT, Configuration, Record
 
 TELLING = 4
-"""launches of each configuration, as a rule, until a race at 1% noise distinguishes them"""
+"""launches of each configuration after which a race at 1% noise usually distinguishes them"""
 
 SET = re.compile(r"(?<!\S)env (-u \S+ |[A-Za-z_]\w*=\S* )+")
-"""variables as a line sets them"""
+"""pattern of variables as a line sets them"""
 
 ROOT = "--allow-run-as-root"
 """option of Open MPI's mpirun, which names it when it refuses to run"""

@@ -27,7 +27,7 @@ from corescale.observe.spawn import SpawnedProcess
 PREFIX = f"corescale-launch-{platform.node()}-"
 
 MOST = 256 << 20
-"""bytes of a file that a program left, which is read into memory"""
+"""most bytes of a program's file that are read into memory"""
 
 PATIENCE = 5.0
 """seconds in which ranks on other machines, which still write into a folder, must have ended"""

@@ -27,7 +27,7 @@ _TIMES = 48
 
 
 MADE = "code made at run time"
-"""of no file: a JIT's"""
+"""the name of code that belongs to no file, such as a JIT's"""
 
 _LINKED = {
     "libstd-": re.compile(
@@ -174,7 +174,7 @@ def _object(path: str) -> _Object:
 
 
 _HASH = re.compile(r"17h[0-9a-f]{16}(?=E)")
-"""what older names of Rust end with"""
+"""the end of older names of Rust"""
 
 
 @functools.cache

@@ -44,5 +44,5 @@ def frames(stack: Any) -> tuple[int, ...]:
 
 
 def seconds(nanoseconds: Any) -> float:
-    """As the profiler writes times."""
+    """Seconds, of the nanoseconds that the profiler writes."""
     return float(nanoseconds) * 1e-9

@@ -17,11 +17,11 @@ LONGEST = 600.0
 """seconds that one command waits altogether, as a machine may never be quiet"""
 
 Used = Callable[[], float]
-"""Share of the CPUs that was used during a look, which it takes."""
+"""Takes a look, and returns the share of the CPUs that was used during it."""
 
 
 class Quiet:
-    """Waits; nothing of the measurement may run meanwhile."""
+    """Waits. Nothing of the measurement may run meanwhile."""
 
     def __init__(self, machine: Machine, note: Callable[[str], None], used: Used | None = None) -> None:
         self._machine, self._note = machine, note

@@ -30,4 +30,4 @@ class Watcher:
         """A block counts; these are the records of all blocks that do."""
 
     def note(self, text: str) -> None:
-        """Something to know beside the numbers."""
+        """Something to know in addition to the numbers."""

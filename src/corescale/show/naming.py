@@ -26,7 +26,7 @@ def level(name: str, of: Level) -> str:
 
 
 def raw(configuration: Configuration) -> str:
-    """The values behind short names, as a hover shows them; empty if there are none."""
+    """The values that short names stand for, as a hover shows them; empty if there are none."""
     pairs = [f"{name}={of}" for name, of in configuration.levels]
     return text.clean(" ".join(pair for pair in pairs if pair in settings.SHORT))
 

@@ -13,7 +13,7 @@ from corescale.show.result import Result
 
 
 def suggestion(result: Result) -> str:
-    """The text behind `next:`; empty if there is nothing to suggest."""
+    """The text after `next:`; empty if there is nothing to suggest."""
     found = result.conclusion
     if isinstance(found, Recommendation):
         return _after_tune(result, found)

@@ -54,15 +54,15 @@ class Answer:
     extremes: tuple[tuple[str, float], ...] = ()
     """the levels with the smallest and the largest ratio, each with its estimate; () if there is one level"""
     against: tuple[str, Interval] | None = None
-    """of the levels whose interval is not within the claim, the farthest from it, and its interval"""
+    """the level whose interval is farthest from the claim, of those not within it; and that interval"""
     oversubscribed: tuple[int, ...] = ()
     """each p that was compared and is more than may run at once"""
     failed: tuple[str, ...] = ()
-    """the levels that were left out, since launches failed there"""
+    """the levels that were left out because launches failed there"""
     why: str = ""
     """what is missing, if nothing could be compared"""
     chosen: str = ""
-    """the level that was the best most often, with its column, and in how many of the blocks"""
+    """the level that was the best most often, with its column, and the number of blocks in which it was"""
     reached: tuple[tuple[str, Interval], ...] = ()
     """for a finding along a factor: for each side, the level from which on y is small"""
     rows: frozenset[int] = frozenset()
@@ -192,7 +192,7 @@ def _against(cells: Mapping[str, Interval], finding: Finding) -> tuple[str, Inte
 
 
 def logarithms(rows: "pd.DataFrame", finding: Finding) -> "pd.Series":
-    """log y; if the finding normalises, less the log y of the row's reference in its block."""
+    """log y; if the finding normalises, minus the log y of the row's reference in its block."""
     values = rows[finding.y].astype("float64")
     logs = values.where(values > 0).map(np.log, na_action="ignore")
     if finding.normalise is None:

@@ -120,9 +120,9 @@ class Modelled:
     oversubscribed: bool = False
     """whether launches with more threads than cores are among what was fitted"""
     reach: Reach | None = None
-    """if the claim is that the model fails beyond some overhead: its error there"""
+    """the model's error beyond some overhead, if the claim is that it fails there"""
     beside: OverheadFit | None = None
-    """if the claim is that it predicts worse than elsewhere: the fit there"""
+    """the fit elsewhere, if the claim is that it predicts worse here"""
     points: tuple[Point, ...] = ()
     """what was measured of every configuration but the references"""
     rows: frozenset[int] = frozenset()
@@ -261,7 +261,7 @@ def _against(claimed: OverheadFit, others: Sequence[OverheadFit], allowed: float
 
 
 def _in_the_way(claimed: OverheadFit, others: Sequence[OverheadFit], allowed: float) -> str:
-    """If nothing speaks against the claim: why it is still not shown; empty if it is."""
+    """Why the claim is not shown, although nothing speaks against it; empty if it is shown."""
     if claimed.held_out.high is None:
         return claimed.warning or "too few configurations to test it"
     if claimed.held_out.high > allowed:

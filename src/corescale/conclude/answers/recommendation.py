@@ -49,18 +49,19 @@ class Recommendation:
     candidates: tuple[Candidate, ...]
     """fastest first, excluded ones last; the ratio of the winner is the gain of its confirmation pairs"""
     untyped: tuple[tuple[str, Level], ...] = ()
-    """levels of the baseline that no shell gives; none if it is what the shell would launch"""
+    """levels of the baseline that the shell does not set; none if the baseline is what the shell would launch"""
     cheaper: Cheaper | None = None
     fronts: tuple[Front, ...] = ()
     tied_with: tuple[tuple[Configuration, float | None], ...] = ()
-    """configurations of a race that may be faster than the answer, each with the most by which; None: unknown"""
+    """configurations of a race that may be faster than the answer, each with the largest share by which; None:
+    unknown"""
     rehearsal: Rehearsal | None = None
     broken: str | None = None
     """how the baseline breaks a constraint; None if it breaks none"""
     not_shown: tuple[str, ...] = ()
-    """the constraints that the launch to use is neither shown to meet nor to break"""
+    """the constraints that the launch to use is neither shown to meet nor shown to break"""
     failing: str | None = None
-    """how the baseline failed while another one never did; None if it did not"""
+    """how the baseline failed, if another configuration never failed; None if it did not"""
     by_chance: bool = False
     """whether those failures may be chance, and the other one is not shown to be faster"""
     others: int = 0
@@ -71,7 +72,7 @@ class Recommendation:
     """configurations that were not tried, because they differ in threads alone and the program reads no variable for
     those"""
     unread: Unread = ""
-    """what the programs do not read, and nothing else tells them"""
+    """what the programs do not read, and what nothing else passes to them"""
     confirmation: Gain | None = None
     """what the confirmation pairs decide, and how"""
     proved: bool = False
@@ -158,7 +159,7 @@ def recommend(records: Sequence[Record], experiment: Experiment, picked: Configu
     )
     chosen = answer.chosen
     out = {c.configuration for c in found if c.excluded is not None} | ({now} if _surely_gains(gain) else set())
-    # What confirmation pairs did not confirm: what the measuring blocks say of it is known to flatter.
+    # If confirmation pairs did not confirm it, the estimate of the measuring blocks is known to be too good.
     trusted = [c for c in found if not (answer.keep_baseline and c.configuration == best != now)]
     return replace(
         answer,

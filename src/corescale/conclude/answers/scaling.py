@@ -37,12 +37,12 @@ class Row:
     reference: Configuration
     p: int
     time: Interval
-    """median of the response; seconds where the response is a time"""
+    """median of the response; seconds if the response is a time"""
     speedup: Interval
     efficiency: Interval
     overhead: Interval
     effective_cores: float
-    """median CPU time / wall time; NaN where every launch failed"""
+    """median CPU time / wall time; NaN if every launch failed"""
     peak_memory: int
     """bytes, the largest of all launches"""
     launches: int
@@ -119,11 +119,12 @@ class Scan:
     p_ref: int
     curves: tuple[Curve, ...]
     weak: WeakScaling | None = None
-    """where weak scaling was asked for"""
+    """the answer about weak scaling, if that was asked for"""
     serial: bool = False
     """whether speedup 1 is a serial program"""
     unread: Unread = ""
-    """what the program did not read, and nothing else tells it; not `threads` if it ran several nevertheless"""
+    """what the program did not read, and what nothing else passes to it; not `threads` if it ran several
+    nevertheless"""
 
     @property
     def rows(self) -> tuple[Row, ...]:

@@ -31,7 +31,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One configuration in a run here, and in a run of the same plan there; intervals of two independent samples."""
+    """One configuration in two runs of the same plan, here and there. Intervals are of two independent samples."""
 
     configuration: Configuration
     here: Interval

@@ -130,7 +130,7 @@ def useful(looks: Sequence[int], confidence: float) -> Sequence[int]:
 
 
 POWER = 0.8
-"""Share of studies that show a difference that is there."""
+"""Power: the share of studies that show an existing difference."""
 RANKS = math.pi / 3
 """Blocks that signed ranks need over those that means need, if launches scatter normally."""
 
@@ -146,14 +146,14 @@ class Power:
 
     answer: Answer
     scatter: float
-    """of a block"""
+    """the scatter of a block"""
     shown: float
-    """what so many blocks show"""
+    """the difference that the blocks show"""
     most: int
     blocks: int | None
     """blocks up to the look that shows the margin; None if they exceed `most`"""
     seconds: float
-    """that these blocks take, or the most"""
+    """the time of these blocks, or of the most"""
 
 
 def foresee(records: Sequence[Record], experiment: Experiment) -> tuple[Power, ...]:

@@ -38,7 +38,7 @@ ITSELF = Interval(1.0, None, None, None, 0)
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """`other` against `reference`, T_other / T_reference: above 1 where `other` is slower."""
+    """`other` compared with `reference`: T_other / T_reference, above 1 if `other` is slower."""
 
     reference: Configuration
     other: Configuration
@@ -50,16 +50,16 @@ class Comparison:
     failures: tuple[int, int]
     """failed launches of reference and other, those that count (-i) among them"""
     never: tuple[Record, ...] = ()
-    """last launch of each of the two that never succeeded"""
+    """the last launch of each of the two, if it never succeeded"""
     gates: tuple[Gated, ...] = ()
     mean_ratio: Interval = ITSELF
-    """mean T_other / mean T_reference, in which slow launches weigh what they cost"""
+    """mean T_other / mean T_reference, in which slow launches count by their time"""
     slow: tuple[Slow, Slow] | None = None
     """launches of reference and other that are far slower than the median"""
     confidence: float = 0.95
-    """of the interval, so that all comparisons hold together"""
+    """confidence of the interval, such that all comparisons hold together"""
     alone: Timing | None = None
-    """the time of the reference where it is the only command"""
+    """the time of the reference, if it is the only command"""
 
     @property
     def gate(self) -> Gate | None:

@@ -9,7 +9,8 @@ from typing import Protocol
 import numpy as np
 
 ITERATIONS = 4096
-"""iterations of the published tables; the paper does not say, and their knees at large blocks fit this number"""
+"""iterations of the published tables. The paper does not give it; the knees of its tables at large blocks fit this
+number"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +25,10 @@ class Case:
     write: int
     """bytes an iteration writes"""
     computation: float
-    """p where an iteration computes 1024**p steps"""
+    """p, if an iteration computes 1024**p steps"""
     iterations: int = ITERATIONS
     iteration_ns: float = 0
-    """nanoseconds of one iteration as measured; 0: by what it reads, writes and computes"""
+    """nanoseconds of one iteration as measured; 0: they follow from what it reads, writes and computes"""
 
 
 @dataclass(frozen=True)
@@ -63,10 +64,10 @@ class BlockModel(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Over columns, each as time / best time - 1."""
+    """The loss over columns, where a column's loss is time / best time - 1."""
 
     mean: float
-    """geometric"""
+    """geometric mean"""
     worst: float
     lost: tuple[float, ...]
     """loss of each column, in their order"""

@@ -26,7 +26,7 @@ PLAUSIBLE = np.array([1.5, 1.5, 0.5])
 """how far each may be from START at the price of PRICE; without such a prior, the few columns with several groups
 determine too little"""
 PRICE = 0.002
-"""price in mean log time lost"""
+"""the price of leaving START, in mean log time lost"""
 USUAL = 1000.0
 """clocks of the iteration whose time the library's policy `trained` does not scale by the spread"""
 

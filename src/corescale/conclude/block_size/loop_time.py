@@ -34,7 +34,8 @@ START: Mapping[str, float] = {
 }
 """nanoseconds, except the last: where a fit begins, and the values of constants that no column determines"""
 BELIEF = 0.005
-"""price of a factor e from START, in log time of one cell: it decides only what the columns leave open"""
+"""price of a distance of a factor e from START, in log time of one cell; it decides only what the columns do not
+determine"""
 ALIKE = 0.02
 """share of the least time within which blocks count as equal; a choice then avoids worse ones on either side"""
 OUTLIER = 0.03

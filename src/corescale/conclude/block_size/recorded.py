@@ -18,9 +18,9 @@ from corescale.errors import UsageError
 BEGINS = "# corescale loops 1: "
 """the first line of each run; the CPUs follow"""
 CALLS = 2
-"""at least so many at a block: the first call of a loop touches its memory, and starts threads"""
+"""fewest calls at a block, because the first call of a loop touches its memory and starts threads"""
 Row = tuple[str, int, int, float, int, int, float]
-"""as a line has it"""
+"""the fields of a line"""
 
 
 def recorded(text: str, where: str, cpus: str, groups: int) -> Trained:

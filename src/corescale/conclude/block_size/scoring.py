@@ -15,7 +15,7 @@ from corescale.errors import UsageError
 from corescale.records import Configuration, Record
 
 POLICIES = ("auto", "trained")
-"""that choose their blocks in the launch"""
+"""policies that choose their blocks in the launch"""
 LEAST = re.compile(rf"least_(\d+|static|{'|'.join(POLICIES)})")
 """metrics of a launch: seconds of the fastest call with a block, or by a policy; all are called in turn. `static` is a
 block of a thread's share"""
@@ -37,7 +37,7 @@ class Trained:
     """for each column, the columns of its single launches"""
 
     def by_launches(self) -> Mapping[str, Score]:
-        """Time of each policy over that of the best fixed block; negative where it is faster than all of them."""
+        """Time of each policy over that of the best fixed block; negative if it is faster than all of them."""
         logs = {
             name: [math.log(took / min(c.times)) for c, took in zip(self.columns, times, strict=True) if took]
             for name, times in self.policies.items()

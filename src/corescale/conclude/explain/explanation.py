@@ -16,14 +16,15 @@ from corescale.profile import Event, MessageTimes, Profile, RegionTimes
 PARTS = 600
 """equal parts of the wall time of a timeline"""
 MOST_LINES = 64
-"""threads that have one: those with the most CPU time"""
+"""most threads in a timeline: those with the most CPU time"""
 SERIAL = 2
 """multiple of `busy_length` from which a time with at most one CPU in use is a stretch"""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One thread: the row that has most of each part of the time; None if it was off the CPU, or not there."""
+    """One thread. For each part of the time, the row with the largest share; None if the thread was off the CPU or
+    absent."""
 
     process: int
     thread: int
@@ -121,7 +122,7 @@ class Explanation:
     ledger: Ledger
     sites: Mapping[LedgerRow, tuple[Site, ...]]
     regions: tuple[Region, ...]
-    """those with the most waiting first"""
+    """places, with the most waiting first"""
     in_use: Mapping[int, float]
     """number of CPUs -> share of the time in which that many were in use, to the nearest"""
     over_time: tuple[float, ...] = ()
@@ -130,7 +131,7 @@ class Explanation:
     hotspots: tuple[Hotspot, ...] = ()
     lines: tuple[Line, ...] = ()
     stretches: tuple[Stretch, ...] = ()
-    """in which one CPU at most was in use; none if the launch has one thread"""
+    """stretches in which at most one CPU was in use; none if the launch has one thread"""
     messages: tuple[tuple[int, MessageTimes], ...] = ()
     """the calls of MPI of each rank with each partner, the longest first"""
 

@@ -32,7 +32,7 @@ class Efficiency:
     load_balance: float
     """mean useful time of a thread over the longest"""
     communication: float
-    """the longest useful time over the wall time: what communication and synchronisation leave of it"""
+    """the longest useful time over the wall time: the share that communication and synchronisation leave"""
     computation_scaling: float | None
     """useful time at 1 thread over that at p; None without a launch with one thread"""
 
@@ -54,7 +54,7 @@ class Ledger:
     burnt: float
     """CPU seconds in waits: runtimes that spin"""
     compared: bool
-    """whether a launch with one thread says what is inflated"""
+    """whether a launch with one thread shows what is inflated"""
     efficiency: Efficiency | None = None
     notes: tuple[str, ...] = ()
     work: float | None = None

@@ -17,7 +17,7 @@ _LIBRARIES = ("libc.", "libc-", "libm.", "libpthread", "libstdc++", "libc++", "l
               "libstd-", "libgo", "[vdso]", *sorted(_ALLOCATORS))  # fmt: skip
 """Libraries whose caller is the place that a person can change."""
 _OWN = "libcorescale_"
-"""of the profiler itself"""
+"""functions of the profiler itself"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ class RaceAnswer:
     """at `confidence` the leader's time is within this fraction of the best; None while that cannot be said"""
     confidence: float
     gain: Gain | None
-    """of the leader; None without pairs, and if it is the baseline"""
+    """the gain of the leader; None without pairs, and if it is the baseline"""
     pairs: int
     """confirmation pairs of the leader that count"""
     proved: bool

@@ -34,7 +34,7 @@ class Fit:
 
     launches: Columns
     squares: Floats
-    """of the residuals"""
+    """sums of squares of the residuals"""
     freedom: Floats
     """degrees of freedom; together those of the fit"""
 

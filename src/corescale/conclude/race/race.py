@@ -41,7 +41,7 @@ class Standing:
     """What the records say, without the confirmation pairs. A column is a configuration."""
 
     rehearsal: Block | Rehearsal | None
-    """its next block, or what it showed"""
+    """the next block of the rehearsal, or what it showed"""
     eliminated: Mapping[Configuration, Why]
     entered: int
     raced: Mask
@@ -85,7 +85,7 @@ class Race:
         return race
 
     def add(self, record: Record) -> None:
-        """One more launch."""
+        """Adds a launch."""
         self.budget.add(record)
         self._step.add(record)
         self.records.append(record)

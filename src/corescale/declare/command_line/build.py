@@ -205,7 +205,7 @@ def unread(chosen: Sequence[Factor]) -> Iterator[str]:
 
 
 MOST = 1_000_000
-"""runs: of a millisecond each they take a quarter of an hour, and their records half a gigabyte"""
+"""most runs: with a millisecond each they take a quarter of an hour, and their records half a gigabyte"""
 
 
 def _stop(request: Request) -> Stop:

@@ -17,7 +17,7 @@ from corescale.declare.request import CompareRequest, RunRequest, TuneRequest
 from corescale.errors import UsageError
 
 MOST = 100_000
-"""combinations of levels that are looked at, before those that are the same launch are left out"""
+"""most combinations of levels, counted before those that are the same launch are left out"""
 
 SHELLS = ("sh", "bash", "dash", "zsh", "ksh", "fish", "none", "default")
 """values that hyperfine's --shell takes"""

@@ -115,7 +115,7 @@ RANGE = re.compile(r"(\d+)-(\d+)")
 
 
 def _range(name: str, level: str) -> str:
-    """Threads have ranges of this form, so that somebody may expect one of a parameter."""
+    """Refuses a range: threads have ranges of this form, so somebody may expect them for a parameter."""
     least, most = level.split("-")
     return f"{name}={level} is one level; a range is -P {name} {least} {most}"
 
@@ -129,7 +129,7 @@ def _must_stand_alone(name: str, table: factors.Kind, texts: Sequence[str], wher
 
 
 MOST_LEVELS = 10_000
-"""levels of one factor at most: launching each of more levels once takes longer than anyone waits"""
+"""most levels of one factor: launching each of more levels once takes longer than anyone waits"""
 
 COUNTED = 10**9
 """levels whose number is written out"""
@@ -156,7 +156,7 @@ def _finite(name: str, level: Level, where: str) -> Level:
 
 
 def _must_be_distinct_numbers(name: str, levels: Sequence[Level], where: str) -> None:
-    """1 and 1.0 would be one level of two spellings."""
+    """Refuses levels that are the same number: 1 and 1.0 would be one level with two spellings."""
     first: dict[Level, Level] = {}
     for level in levels:
         other = first.setdefault(level, level)
@@ -191,7 +191,7 @@ def _parameter(text: str, asked: Iterable[str], where: str) -> tuple[str, str]:
 
 
 _EXACT = Context(prec=1000, traps=[InvalidOperation, Inexact])
-"""levels of -P have every digit that was typed"""
+"""the precision with which levels of -P keep every digit that was typed"""
 
 
 def _scanned(text: str, step: str, asked: Iterable[str]) -> tuple[str, str]:

@@ -17,7 +17,7 @@ class Kind:
     named: ClassVar[bool] = True
     """A factor of this kind goes by the kind's name; otherwise by a name of its own."""
     separator: ClassVar[str] = ","
-    """Separates the levels of one text, `-f NAME=A,B`."""
+    """The text between levels, as in `-f NAME=A,B`."""
     makes: ClassVar[frozenset[str]] = frozenset()
     """Parts of the layout that a level sets, of threads, ranks and nodes: a factor with any of them makes p."""
     preloads: ClassVar[bool] = False
@@ -93,7 +93,7 @@ class Kind:
 
 
 MOST = 65_536
-"""threads or ranks at most: beyond what any machine has"""
+"""most threads or ranks: more than any machine has"""
 
 
 def counts(text: str) -> list[str]:

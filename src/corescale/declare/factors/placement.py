@@ -15,7 +15,7 @@ from corescale.topology import core_types
 
 
 class Affinity(Kind):
-    """Restricts the launch to it."""
+    """Restricts the launch to the CPUs of the level."""
 
     separator: ClassVar = "/"
 
@@ -67,7 +67,7 @@ class Smt(Kind):
 
 
 class Sockets(Kind):
-    """Restricts the launch to the first k."""
+    """Restricts the launch to the first k sockets."""
 
     def parse(self, text: str, machine: Machine) -> Level:
         return positive(text, "sockets", machine)
@@ -89,7 +89,8 @@ class Sockets(Kind):
 
 
 class L3Domains(Kind):
-    """k restricts the launch to as many cores as one L3 domain has, taken evenly from the first k; 1 is compact."""
+    """k restricts the launch to the number of cores that one L3 domain has, taken evenly from the first k domains; 1 is
+    compact."""
 
     def parse(self, text: str, machine: Machine) -> Level:
         return positive(text, "l3_domains", machine)

@@ -22,29 +22,29 @@ GRACE = 10.0
 FOLLOWS = re.compile(r"Granted|Relinquish|Pending|Nodes|[Jj]ob (allocation )?\d")
 """what salloc says that is not a reason"""
 PATIENCE = 2.0
-"""seconds after which a note says that an allocation is waited for"""
+"""seconds of waiting for an allocation after which a note says so"""
 LONGEST_LOOK = 60.0
 """longest time between two looks at why it waits, in seconds; the time doubles from look to look, so that no controller
 is kept busy"""
 SILENT_LOOKS = 3
-"""looks at nodes that are ours, and whose holder has said nothing, after which another command holds them"""
+"""number of looks at allocated nodes whose holder has not answered, after which another command holds them"""
 RAN = re.compile(r"RUNNING|COMPLETING|COMPLETED|FAILED\|NonZeroExitCode")
 """states of a job, with their reasons, whose command was started, and that nobody cancelled"""
 NOT_OURS = "salloc's options hold a command, or a word too many, which salloc ran in place of corescale's"
 REFUSED = re.compile(r"can't use|Invalid|NotAllowed|Partition(Config|Node|Time)|BadConstraints|NeverSatisfied")
-"""why a job waits that will never start"""
+"""reasons for which a job waits and will never start"""
 OURS = (
     *("-N", "--nodes", "-n", "--ntasks", "--ntasks-per-node", "-c", "--cpus-per-task"),
     *("-J", "--job-name", "--no-shell", "-H", "--hold", "-h", "--help", "--usage", "-V", "--version"),
 )
-"""options of salloc with which we would not hold the allocation, or it would not match the layout"""
+"""options of salloc with which corescale would not hold the allocation, or the allocation would not match the layout"""
 POLL = 0.2
 """seconds between two looks at whether waiting was cancelled"""
 HOLD = 'echo "$SLURM_JOB_ID" $(scontrol show hostnames "$SLURM_JOB_NODELIST"); exec cat'
 """the script that holds an allocation: it prints the job's number and its nodes, and ends when its pipe does"""
 
 _NUMBERS = itertools.count(1)
-"""of this process's allocations: Slurm knows a job for minutes after its end, and two must not have one name"""
+"""numbers this process's allocations: Slurm knows a job for minutes after its end, and two must not share a name"""
 
 
 class Allocation:
@@ -52,7 +52,7 @@ class Allocation:
 
     def __init__(self, nodes: int, words: Sequence[str]) -> None:
         self.job = ""
-        """its number, once it is there"""
+        """the job's number, once it is known"""
         self.nodes: Sequence[str] = ()
         self._name = f"corescale-{platform.node()}-{os.getpid()}-{next(_NUMBERS)}"
         own = ("salloc", "--exclusive", "--kill-command", f"--job-name={self._name}", f"--nodes={nodes}")
@@ -67,7 +67,7 @@ class Allocation:
         )
 
     def wait(self, cancelled: Callable[[], bool], note: Callable[[str], None]) -> None:
-        """Returns when the nodes are there. Raises UsageError for what Slurm refuses, and KeyboardInterrupt."""
+        """Returns when the nodes are available. Raises UsageError if Slurm refuses, and KeyboardInterrupt."""
         assert self._salloc.stdout is not None
         began, look, said, silent = time.monotonic(), PATIENCE, "", 0
         while not select.select([self._salloc.stdout], [], [], POLL)[0]:
@@ -119,7 +119,7 @@ class Allocation:
         return next((line.strip() for line in lines if not FOLLOWS.match(line)), "")
 
     def release(self) -> None:
-        """Gives the nodes back, or the place in the queue; nothing of it is left when this returns."""
+        """Gives back the nodes or the place in the queue. When this returns, nothing of the allocation is left."""
         for pipe in (self._salloc.stdin, self._salloc.stdout):
             if pipe is not None:
                 pipe.close()

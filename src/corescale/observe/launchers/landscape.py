@@ -19,7 +19,7 @@ from corescale.records import Configuration, Level
 
 
 class Finite(Model, allow_inf_nan=False):
-    """Its numbers are numbers."""
+    """A model whose numbers are finite."""
 
 
 class Disturbance(Finite):
@@ -184,7 +184,7 @@ def _none(noise: Disturbance, rng: random.Random) -> Stream:
 
 
 def _normal(noise: Disturbance, rng: random.Random) -> Stream:
-    """Times, not their logarithms, are normal; cut off at 1% of the truth."""
+    """Noise with normal times, and not normal logarithms; cut off at 1% of the truth."""
     while True:
         yield math.log(max(0.01, 1 + noise.size * rng.gauss())), False
 
@@ -201,7 +201,7 @@ def _bimodal(noise: Disturbance, rng: random.Random) -> Stream:
 
 
 def _ar1(noise: Disturbance, rng: random.Random) -> Stream:
-    """Stationary: every launch scatters by `size`."""
+    """Stationary noise: every launch scatters by `size`."""
     fresh = math.sqrt(1 - noise.memory**2)
     state = rng.gauss()
     while True:

@@ -26,7 +26,7 @@ class Launcher(ABC):
     takes: ClassVar[str] = ""
     """The option of a request that is this launcher's own, as `landscape`; empty for none."""
     waited = 0.0
-    """Seconds that it waited in a queue: no budget pays for them."""
+    """Seconds that it waited in a queue. They count for no budget."""
 
     @classmethod
     def machine(cls, option: str = "") -> Machine:
@@ -37,7 +37,7 @@ class Launcher(ABC):
     @classmethod
     @abstractmethod
     def create(cls, experiment: Experiment, machine: Machine, option: str = "") -> Self:
-        """One for this experiment; `option` is the value of the option that it `takes`. Raises UsageError."""
+        """A launcher for this experiment; `option` is the value of the option that it `takes`. Raises UsageError."""
 
     @classmethod
     @abstractmethod
@@ -46,7 +46,7 @@ class Launcher(ABC):
 
     @abstractmethod
     def open(self, note: Callable[[str], None]) -> None:
-        """Before the first launch; `note` takes what a person should know. Raises ProgramError."""
+        """Called before the first launch; `note` takes what a person should know. Raises ProgramError."""
 
     @abstractmethod
     def recall(self, history: Sequence[Record]) -> None:
@@ -78,7 +78,8 @@ class Launcher(ABC):
         """One record for each invocation, in the order of the block, as soon as it and those before it have ended."""
 
     def cancel(self) -> None:  # noqa: B027
-        """Nothing that was launched is running any more when this returns; no further launch is made."""
+        """Ends everything that was launched. When this returns, nothing of it is running, and no further launch is
+        made."""
 
     def close(self) -> None:  # noqa: B027
-        """After the last launch, also after a failure."""
+        """Called after the last launch, also after a failure."""

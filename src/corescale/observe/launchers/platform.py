@@ -56,7 +56,7 @@ class Platform(Model):
         return read(cls, path, GUIDE)
 
     def machine(self, here: Machine) -> Machine:
-        """One of its nodes as a machine whose cores share nothing and compute as those of `here` do."""
+        """One of its nodes as a machine whose cores share nothing and compute like those of `here`."""
         name = f"simulated by {here.cpu_model}"
         return here.elsewhere("simulated", name, cores=self.cores, nodes=self.nodes, source="platform")
 

@@ -42,7 +42,8 @@ TRACE = re.compile(r"\[[\w.-]+:\d+\] ")
 def ended(
     report: SpawnReport, scratch: Scratch, chatter: re.Pattern[str]
 ) -> tuple[SpawnReport, Mapping[int, SpawnReport]]:
-    """As `ranks.ended`, with the ranks' accounts; `report` is of what started them on other machines.
+    """The same as `ranks.ended`, with the ranks' accounts. `report` is that of the program that started them on other
+    machines.
 
     Raises UnavailableError or InconclusiveError if the launch failed, but not because of its program.
     """

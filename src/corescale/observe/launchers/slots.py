@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several launches at once, each on CPUs of its own of this machine, or on nodes of its own."""
+"""Several launches at once, each on its own CPUs of this machine, or on its own nodes."""
 
 import queue
 from collections.abc import Callable, Iterable, Iterator, Sequence

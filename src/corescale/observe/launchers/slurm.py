@@ -34,9 +34,9 @@ INSTALL = "apt-get install slurm-client"
 CHATTER = re.compile(r"srun: |slurmstepd")
 """what Slurm adds to the errors of ranks"""
 ALLOWANCE = 60.0
-"""seconds beyond the time limit of ranks in which srun starts and ends them"""
+"""seconds that srun has to start and end ranks, in addition to their time limit"""
 USABLE = ("idle", "mix", "alloc", "comp", "plnd", "resv")
-"""how the states of nodes begin that work"""
+"""prefixes of the states of nodes that work"""
 
 
 class Slurm(SpawningLauncher):

@@ -176,7 +176,7 @@ class SpawningLauncher(Launcher):
         return (self._launch_of(configuration, phase) for phase in phases for configuration in everyone)
 
     def _launch_of(self, configuration: Configuration, phase: Phase = "measure") -> Launch:
-        """Built once: rehearsals alone differ from the other phases."""
+        """The launch of a configuration, which is built once: only rehearsals differ from the other phases."""
         key = (configuration, phase == "rehearse")
         if key not in self._launches:
             self._launches[key] = grid.launch(self._experiment, configuration, self._machine, phase)
@@ -208,7 +208,7 @@ class SpawningLauncher(Launcher):
             self._note(note)
 
     def _launch_once(self, invocation: Invocation) -> Record:
-        """In a launch that only warms up, env reads are recorded, too. If it fails then, it is launched again without
+        """In a launch that only warms up, env reads are also recorded. If it then fails, it is launched again without
         that."""
         also = sources.warming_up() if invocation.phase == "warmup" else ()
         record = self._watched(invocation, (*self._sources, *also))

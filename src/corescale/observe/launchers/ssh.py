@@ -35,7 +35,7 @@ OPTIONS = "-o BatchMode=yes -o ConnectTimeout=20"
 """words for ssh, after a person's own, which take precedence: ssh asks for no password, and a silent host is named
 within seconds"""
 WHOLE_NAMES = ("OMPI_MCA_orte_keep_fqdn_hostnames", "PRTE_MCA_prte_keep_fqdn_hostnames")
-"""variables with which Open MPI 4 and 5 leave a host its domain"""
+"""variables with which Open MPI 4 and 5 keep the domain in a host's name"""
 LINE = re.compile(
     r"\s*([A-Za-z0-9_][\w.:@-]*)\s+slots\s*=\s*([1-9]\d{0,4})(?:\s+max_slots\s*=\s*\d+)?\s*(?:#.*)?", re.ASCII
 )

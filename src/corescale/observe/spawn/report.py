@@ -28,7 +28,8 @@ class SpawnedProcess:
 
     pid: int
     executable: str
-    """program sampled last, else the file launched or the kernel's short name; another may have taken over since"""
+    """program that was sampled last, else the file launched or the kernel's short name; the process may have executed
+    another program since"""
     user: float
     system: float
     peak_memory: int
@@ -48,7 +49,7 @@ class ProvedProgram:
     setuid: bool
     """whether it gains rights by its file, so that the loader ignores preloads"""
     replaced: bool
-    """whether it gave way to another program by exec, so that its maps are unknown"""
+    """whether it executed another program by exec, so that its maps are unknown"""
     readable: bool
     """whether maps could be read"""
     maps: tuple[str, ...]
@@ -70,7 +71,7 @@ class SpawnReport:
     the program ran: the file for its output that is full: stdout stderr scratch"""
     errno: int | None = None
     leftovers: int = 0
-    """processes beside the main one that were killed"""
+    """number of processes, besides the main one, that were killed"""
     survivors: tuple[int, ...] = ()
     """numbers of the processes that could not be killed: of another user, or stuck in the kernel"""
     started: float = 0.0
@@ -102,7 +103,7 @@ class SpawnReport:
     proof: tuple[ProvedProgram, ...] | None = None
     wall_kind: Literal["launcher", "rank"] = "launcher"
     warnings: tuple[str, ...] = ()
-    """what its launcher says of it, a sentence each"""
+    """what its launcher says about it, a sentence each"""
     node: str = ""
     """name of the node where it ran, if that is another than the lab's"""
 

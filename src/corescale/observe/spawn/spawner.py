@@ -163,7 +163,7 @@ class Spawner:
 KILLED = "its parent, which measures it, was killed: by the program, or memory ran out (dmesg)"
 
 UNSEEN = 3
-"""Exit status of a spawner that has reported and left something that it could not look at."""
+"""Exit status of a spawner that has reported, but left something that it could not examine."""
 
 _LIVE: set[int] = set()
 """The spawners of this process, which may run several at once."""
@@ -192,7 +192,7 @@ def _started(words: list[str], files: tuple[int, ...]) -> "subprocess.Popen[byte
 
 
 STOPPED = 1.0
-"""Seconds after which a spawner that its program has stopped is told to continue."""
+"""Seconds after which a spawner that its program has stopped is continued."""
 
 
 PATIENCE = 30.0
@@ -216,7 +216,7 @@ def _read(pipe: IO[bytes], running: "subprocess.Popen[bytes]", until: float) -> 
 
 
 def _end(running: "subprocess.Popen[bytes]") -> None:
-    """Waits until the spawner has killed everything, however often Ctrl-C is pressed meanwhile."""
+    """Waits until the spawner has killed everything, even if Ctrl-C is pressed several times meanwhile."""
     until = time.monotonic() + PATIENCE
     while running.returncode is None:
         if time.monotonic() > until:

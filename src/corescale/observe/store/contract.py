@@ -15,7 +15,7 @@ class Store(Protocol):
         """The records of completed blocks."""
 
     def start(self, subject: Mapping[str, Any]) -> None:
-        """Comes before the first launch; raises StoreError if the program measured, `subject`, is another."""
+        """Called before the first launch. Raises StoreError if `subject`, the program that is measured, is another."""
 
     def begin(self) -> tuple[int, int]:
         """The number of the block to make, and which attempt at it this is."""
@@ -34,7 +34,7 @@ class Store(Protocol):
 
 
 class Memory:
-    """Keeps records for as long as it lives."""
+    """Keeps records in memory."""
 
     def __init__(self) -> None:
         self._complete: list[Record] = []

@@ -16,7 +16,7 @@ from corescale.records import canonical, escaped
 
 @contextlib.contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turns what the operating system says (no room, no permission) into one StoreError about `path`."""
+    """Turns an error of the operating system (no room, no permission) into a StoreError about `path`."""
     try:
         yield
     except OSError as error:
@@ -106,7 +106,7 @@ class Lines:
         self._length += len(data)
 
     def close(self) -> None:
-        """Nothing can be appended any more."""
+        """Closes the file, so that nothing can be appended."""
         os.close(self._file)
 
 
@@ -143,7 +143,7 @@ def cut(path: Path, torn: int) -> None:
 
 
 def pretty(value: object) -> str:
-    """JSON for people, in the same order each time."""
+    """Readable JSON, in the same order each time."""
     return escaped(json.dumps(json.loads(canonical(value)), indent=2, sort_keys=True, ensure_ascii=False)) + "\n"
 
 

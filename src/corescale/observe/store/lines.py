@@ -20,7 +20,7 @@ SHORTEST = 1e-6
 """seconds: below it no program has started and ended"""
 
 MOST_CORES = 100_000
-"""cores that a launch can have used: beyond what any machine has"""
+"""most cores that a launch can have used: more than any machine has"""
 
 
 def _must_be_a_launch(record: Record) -> None:
@@ -82,7 +82,7 @@ class History:
         self._open.setdefault((record.block, record.attempt), []).append(record)
 
     def add_event(self, values: Mapping[str, Any]) -> None:
-        """Ends a block; events of other names say nothing about which records count."""
+        """Ends a block. Events with other names do not affect which records count."""
         if values["event"] not in ("block-complete", "block-abandoned"):
             return
         attempt = _number(values, "block"), _number(values, "attempt")

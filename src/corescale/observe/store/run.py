@@ -71,9 +71,9 @@ class Run:
     digest: str = ""
     """the first 16 digits of the SHA-256 of records.jsonl"""
     late: CorescaleError | None = None
-    """what failed when all was measured"""
+    """what failed after all was measured"""
     origin: str = ""
-    """whether its records were just made, continue others or are shown again (Folder.origin), or end too early"""
+    """whether its records were just made, continue earlier ones or are shown again (Folder.origin), or end too early"""
 
 
 def load(path: Path) -> Run:

@@ -31,7 +31,7 @@ DASHES: Any = (0, (5, 4))
 
 
 def _seconds(value: float) -> str:
-    """With the prefix that leaves no zeros behind a point: `500 ms`, `2 s`."""
+    """The value with the prefix that leaves no zeros after a point: `500 ms`, `2 s`."""
     factor, unit = next(((f, u) for f, u in ((1.0, "s"), (1e3, "ms")) if abs(value) * f >= 1), (1e6, "us"))
     return f"{value * factor:g} {unit}" if value else "0"
 
