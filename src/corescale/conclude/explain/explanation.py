@@ -122,7 +122,7 @@ class Explanation:
     ledger: Ledger
     sites: Mapping[LedgerRow, tuple[Site, ...]]
     regions: tuple[Region, ...]
-    """places, with the most waiting first"""
+    """regions, with the most waiting first"""
     in_use: Mapping[int, float]
     """number of CPUs -> share of the time in which that many were in use, to the nearest"""
     over_time: tuple[float, ...] = ()
