@@ -17,7 +17,7 @@ struct Message {
   Strings<Heap> badges;  ///< of the sender
 };
 
-/// What goes to the four neighbours.
+/// Messages to the four neighbours.
 template <class Heap>
 struct Outbox {
   std::array<Vector<Message<Heap>, Heap>, 4> messages;
@@ -39,14 +39,14 @@ struct Body {
 template <class Heap>
 class Processor {
  public:
-  static constexpr int calls_per_event = 2;      ///< then `call` does nothing
+  static constexpr int calls_per_event = 2;      ///< after these, `call` does nothing
   static constexpr int messages_per_update = 2;  ///< by `send` in each direction; then it does nothing
   static constexpr std::size_t deepest = 4;
 
   Processor(const Genome<Heap>& genome, int instructions, Body<Heap>& body)
       : genome_(genome), instructions_(instructions), body_(body) {}
 
-  /// What the function's `out` holds at the end.
+  /// The content of the function's `out` at the end.
   Registers<Heap> run(std::uint32_t tag, Registers<Heap> in) {
     stack_.clear();
     calls_ = 0;

@@ -28,7 +28,7 @@ inline std::vector<std::string> kernel_names() {
   return names;
 }
 
-/// C = A B once, by a loop over `blocks` blocks of rows. `kernel` is one of kernel_names().
+/// Computes C = A B once, by a loop over `blocks` blocks of rows. `kernel` is one of kernel_names().
 class Multiplication {
  public:
   Multiplication(const Product& product, const std::string& kernel, driver::BlockLoop& loop,

@@ -48,7 +48,7 @@ def must_be_writable(target: str) -> None:
 
 
 def _name_fault(path: Path) -> str:
-    """What the operating system has against this name of a new file, such as its length; empty for nothing."""
+    """Why the operating system refuses this name for a new file, such as its length; empty if it does not."""
     try:
         path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -83,7 +83,7 @@ UNTOLD = "backslashreplace"
 
 
 LINKS = 40
-"""links that are followed, as Linux does"""
+"""most links that are followed, as in Linux"""
 
 
 def _descriptor(target: Path) -> int | None:
@@ -99,7 +99,7 @@ def _descriptor(target: Path) -> int | None:
 
 
 def _replace(target: Path, content: bytes) -> None:
-    if (number := _descriptor(target)) is not None:  # its opener goes on writing: it is never replaced
+    if (number := _descriptor(target)) is not None:  # its opener continues to write
         with os.fdopen(os.dup(number), "wb") as stream:
             stream.write(content)
         return

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program calls: malloc() and its family, and C++'s operators. All else of this library is hidden.
+// The functions that a program calls: malloc() and its family, and C++'s operators. All else in this library is hidden.
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
@@ -23,7 +23,7 @@ namespace {
 
 using namespace corescale::process_heap;  // NOLINT
 
-/// As the standard has it: no block is larger than what a pointer difference can say.
+/// By the standard, no block is larger than the largest difference of two pointers.
 bool is_too_large(std::size_t bytes) noexcept { return bytes > PTRDIFF_MAX; }
 
 void* none() noexcept {
@@ -82,7 +82,7 @@ void* take_or_handle(std::size_t bytes, std::size_t alignment) {
   return memory ? memory : take_or_handle(bytes, 16);
 }
 
-/// Calls no handler: what it throws could not be caught here.
+/// Calls no handler, because what a handler throws could not be caught here.
 void* take_nothrow(std::size_t bytes, std::size_t alignment) noexcept {
   return is_too_large(bytes) || is_too_large(bytes + alignment) ? nullptr : take_aligned(bytes, alignment);
 }
@@ -148,7 +148,7 @@ CORESCALE_ENTRY void* reallocarray(void* memory, size_t count, size_t size) noex
 CORESCALE_ENTRY void* aligned_alloc(size_t alignment, size_t bytes) noexcept {
   return aligned(alignment, bytes);
 }
-/// As glibc: an alignment that is no power of two is rounded up to one.
+/// As in glibc, an alignment that is not a power of two is rounded up to one.
 CORESCALE_ENTRY void* memalign(size_t alignment, size_t bytes) noexcept {
   if (alignment > SIZE_MAX / 2 + 1) return errno = EINVAL, nullptr;
   return aligned(std::bit_ceil(alignment), bytes);
@@ -172,7 +172,7 @@ CORESCALE_ENTRY void* pvalloc(size_t bytes) noexcept {
   return aligned(page_bytes, bytes ? round_up(bytes, page_bytes) : page_bytes);
 }
 
-// glibc's other names of these, by which a few programs call them.
+// glibc's other names for these functions, which a few programs use.
 // NOLINTBEGIN
 CORESCALE_ENTRY void* __libc_malloc(size_t bytes) noexcept { return malloc(bytes); }
 CORESCALE_ENTRY void __libc_free(void* memory) noexcept { give(memory); }
@@ -204,7 +204,7 @@ CORESCALE_ENTRY struct mallinfo2 mallinfo2() noexcept {
   return info;
 }
 
-/// The older one, whose numbers end at 2 GiB.
+/// The older function, whose numbers end at 2 GiB.
 CORESCALE_ENTRY struct mallinfo mallinfo() noexcept {
   const struct mallinfo2 info = mallinfo2();
   const auto least = [](size_t value) { return static_cast<int>(value < INT_MAX ? value : INT_MAX); };

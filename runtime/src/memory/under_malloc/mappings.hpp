@@ -6,10 +6,10 @@
 
 #include "system.hpp"
 
-/// Blocks above largest_run, or with a large alignment: each is a mapping of the kernel's, found by a table.
+/// Blocks above largest_run, or with a large alignment: each is a mapping of the kernel, which is found by a table.
 namespace corescale::inline v0::process_heap {
 
-/// Null if there is no memory. `dirty` is set to how many first bytes may not read as zero.
+/// Null if there is no memory. Sets `dirty` to the number of bytes, from the first, that may not read as zero.
 void* take_mapping(std::size_t bytes, std::size_t alignment, std::size_t& dirty) noexcept;
 
 /// False if take_mapping() did not give `memory`.
@@ -18,7 +18,7 @@ bool give_mapping(void* memory) noexcept;
 /// 0 if take_mapping() did not give `memory`.
 std::size_t mapping_bytes(const void* memory) noexcept;
 
-/// The same memory with another size, moved if need be. Null if that is impossible; nothing has changed then.
+/// The same memory with another size, moved if need be. Null if that is impossible; then nothing has changed.
 void* resize_mapping(void* memory, std::size_t bytes) noexcept;
 
 /// Hands back the mappings that were kept for the time of decay.

@@ -18,12 +18,12 @@ _PATIENCE = 10.0
 
 @functools.cache
 def adopt() -> None:
-    """Makes orphans of this process's descendants its children, and lets it learn how children end even where it
-    was started with SIGCHLD ignored.
+    """Makes orphans among this process's descendants its children. Lets it learn how children end, even if it was
+    started with SIGCHLD ignored.
     """
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:
-        with suppress(ValueError):  # not the main thread, which alone may
+        with suppress(ValueError):  # only the main thread may
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
 
 
@@ -47,7 +47,7 @@ def running(processes: Collection[int]) -> int:
 
 
 def is_stopped(process: int) -> bool:
-    """Whether a signal has stopped it."""
+    """Whether a signal has stopped the process."""
     with suppress(OSError):
         return _process(process, Path(f"/proc/{process}/stat").read_bytes()).state == "T"
     return False
@@ -65,7 +65,7 @@ def end(since: int, spared: Collection[int], *, of_this_session: bool = False) -
             with suppress(ChildProcessError, ProcessLookupError, PermissionError):
                 if process.state == "Z":
                     os.waitpid(process.pid, os.WNOHANG)
-                else:  # an unreaped child keeps its number, so that nobody else can be hit
+                else:  # an unreaped child keeps its number, so no other process can be hit
                     os.kill(process.pid, signal.SIGKILL)
                     killed.add(process.pid)
         time.sleep(0.002)
@@ -99,6 +99,6 @@ def _processes() -> Iterator[_Process]:
 
 
 def _process(pid: int, stat: bytes) -> _Process:
-    """The name before the state may hold blanks and brackets."""
+    """The name, which comes before the state, may contain blanks and brackets."""
     fields = stat.rpartition(b")")[2].split()
     return _Process(pid, fields[0].decode(), int(fields[1]), int(fields[3]), int(fields[19]))

@@ -2,7 +2,7 @@
 """hyperfine's JSON, field for field, so that its users' scripts read our runs.
 
 Times in seconds, parameters as strings. Blocks, intervals and warnings are left out, because the format has no field
-for them; `result` has all.
+for them; the JSON of `--json` has all.
 """
 
 import json
@@ -18,7 +18,7 @@ from corescale.show.result import Result
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """One entry of `results`: a configuration's measuring launches. hyperfine has failed launches among them too."""
+    """One entry of `results`: a configuration's measuring launches. As in hyperfine, failed launches are among them."""
 
     configuration: Configuration
     command: str
@@ -26,7 +26,7 @@ class Benchmark:
 
     @property
     def times(self) -> list[float]:
-        """Wall times of the launches that succeeded; of all, where none did."""
+        """Wall times of the launches that succeeded; if none did, of all."""
         return [record.wall for record in self.counted]
 
     @property
@@ -36,7 +36,7 @@ class Benchmark:
 
     @property
     def parameters(self) -> dict[str, str]:
-        """Factor to level."""
+        """The level of each factor."""
         return {name: str(level) for name, level in self.configuration.levels if name != "command"}
 
 
