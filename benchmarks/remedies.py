@@ -137,10 +137,10 @@ def main() -> None:
     print("\n| remedy | gives back of its rows |\n|---|---|")
     for remedy in dict.fromkeys(one.remedy for one in found):
         print(f"| {remedy} | {returned(found, remedy):.2f} |")
-    print("\n| rule | right | tried | missed | slower for sure | of what there is to gain |\n|" + "---|" * 6)
+    print("\n| rule | right | tried | missed | certainly slower | share of the possible gain |\n|" + "---|" * 6)
     print(grade(found, "learnt from the other workloads", rule))
     print(grade(found, "its rows have 1% or more, as `tune --explain`", lambda one: one.share >= LISTENS))
-    print(grade(found, "every remedy is tried", lambda one: True))
+    print(grade(found, "try every remedy", lambda one: True))
 
 
 if __name__ == "__main__":
