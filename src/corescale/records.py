@@ -32,7 +32,7 @@ COMMAND = "command"
 """the factor of a comparison, whose levels are the names of its commands"""
 
 INHERITED = "inherited"
-"""The level that leaves a variable, or the allocator, as the shell has it."""
+"""The level that leaves a variable, or the allocator, as it is in the shell."""
 
 SHORT = 0.010
 """Seconds. In a shorter launch, the start of the process is a large part."""

@@ -129,7 +129,7 @@ def work(units: float) -> None:
 
 
 def write() -> None:
-    """Write the file now, as the exit will do again."""
+    """Write the file now; it is written again at the exit."""
     if not _state.on:
         return
     values = _contents()

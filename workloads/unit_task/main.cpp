@@ -265,7 +265,7 @@ int run_in_turn(const Request& request, Loop& loop) {
   std::vector<Contender> all = contenders(request.in_turn, loop.cost());
   corescale::any_team team = make_team(request);
   for (const Contender& one :
-       all)  // one that learns by itself first, as it has no pauses between its calls in a program
+       all)  // policies that learn come first, by themselves, because in a program there are no pauses between their calls
     driver::repeat([&] { call(team, loop, one.options); }, one.learns() ? warm_up_seconds : 0);
   corescale_region_begin("loops");
   take_turns(all, team, loop, request.least_seconds());

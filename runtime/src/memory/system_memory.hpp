@@ -28,8 +28,8 @@ block peek(const block* b) noexcept;
 void write_guard(block* b) noexcept;
 bool guard_is_whole(const block* b) noexcept;
 
-/// Whether AddressSanitizer is in the process. It is asked at run time, as the program may have it and this
-/// library not, or the other way round.
+/// Whether AddressSanitizer is in the process. It is asked at run time, because only the program or only this library may have been built
+/// with it.
 bool address_sanitizer_watches() noexcept;
 
 /// If AddressSanitizer is in the process, it reports every access to the memory until the memory is permitted again.

@@ -46,7 +46,7 @@ double digamma_of_positive(double x) {
   return sum;
 }
 
-/// Exact, as a difference to the floor just below a pole is not.
+/// Exact, unlike a difference to the floor just below a pole.
 double from_nearest_pole(double x) { return x - std::round(x); }
 
 double digamma(double x) {

@@ -145,7 +145,7 @@ def _value(name: str, value: float) -> str:
 
 
 def _change(each: list[Entry], at: int) -> str:
-    """The change at that entry, as a ratio of the medians between its neighbours."""
+    """The change at that entry: the ratio of the medians up to the neighbouring changes."""
     points = [0, *change_points([one.value for one in each]), len(each)]
     k = points.index(at)
     before, after = ([one.value for one in each[a:b]] for a, b in ((points[k - 1], at), (at, points[k + 1])))

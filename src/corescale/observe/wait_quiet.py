@@ -14,7 +14,7 @@ LOOK = 1.0
 """seconds of a look; ticks of the clock are a hundredth of that"""
 
 LONGEST = 600.0
-"""seconds that one command waits altogether, as a machine may never be quiet"""
+"""seconds that one command waits in all, because a machine may never be quiet"""
 
 Used = Callable[[], float]
 """Takes a look, and returns the share of the CPUs that was used during it."""

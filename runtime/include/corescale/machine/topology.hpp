@@ -37,7 +37,7 @@ struct topology {
   std::size_t most_threads = 1;  ///< min(allowed CPUs, quota rounded down), at least 1
   std::string source;            ///< "hwloc", "sysfs", "xml" or "synthetic"
 
-  /// This machine, as the calling thread may use it: by hwloc's library, else from sysfs. Takes milliseconds.
+  /// This machine, as the calling thread may use it. It comes from hwloc's library, else from sysfs, and takes milliseconds.
   static topology here();
 
   /// The same by sysfs alone. It takes 0.2 ms; hwloc takes 20, because it also loads plugins for graphics

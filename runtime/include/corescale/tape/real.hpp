@@ -18,7 +18,7 @@ namespace corescale::inline v0 {
 ///              of derivatives.
 /// Operators    + - * / and their assignments, comparisons, and the functions of <cmath> below, found by
 ///              argument-dependent lookup: write `using std::sin; sin(x)` in generic code.
-/// Comparisons  give bool and are recorded, as the program may branch on them: a recorded function that is
+/// Comparisons  give bool and are recorded, because the program may branch on them: a recorded function that is
 ///              evaluated where one has another outcome says so (branch_change). select_* does not branch.
 /// Throws       tape_misuse for a variable whose recording this thread does not have open;
 ///              std::length_error beyond 2^29 - 1 operations; what memory throws. The recording stays usable.

@@ -15,7 +15,7 @@ class function_ref;
 template <class Result, class... Arguments>
 class function_ref<Result(Arguments...)> {
  public:
-  // Implicit, and from anything callable, as the standard's function_ref: that is its use.
+  // The conversion is implicit, and from anything callable, as in the standard's function_ref.
   // NOLINTBEGIN(google-explicit-constructor,bugprone-forwarding-reference-overload)
   template <class F>
   requires(!std::is_same_v<std::remove_cvref_t<F>, function_ref> &&

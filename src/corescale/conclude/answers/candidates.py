@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What may be recommended: every configuration that was launched, as the measuring blocks saw it.
+"""Candidates for the recommendation: every configuration that was launched, with the data of the measuring blocks.
 
 Also a cheaper one, the fronts of time and metrics, and failures. These are estimates without a claim.
 """

@@ -63,7 +63,7 @@ class LineTravel:
     computes: bool = False
     """whether operations take time; those of the published tables were folded away"""
     unit: float = 1.0
-    """clocks in a unit of the columns' times: 1e9 for seconds, as a clock is about a nanosecond"""
+    """clocks in a unit of the columns' times: 1e9 for seconds, because a clock is about a nanosecond"""
 
     def fit(self, columns: Sequence[Column]) -> Choose:
         """The block that `block` finds by the fitted constants."""

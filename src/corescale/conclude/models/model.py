@@ -50,7 +50,7 @@ class ScalingModel:
 
 
 def exp(logarithm: float) -> float:
-    """The number of a logarithm; inf if it is beyond all numbers, as the end of an interval may be."""
+    """The number of a logarithm; inf if it is too large for a number, as the end of an interval may be."""
     try:
         return math.exp(logarithm)
     except OverflowError:

@@ -110,7 +110,7 @@ class SpawningLauncher(Launcher):
 
     def subject(self) -> Mapping[str, Any]:
         names = {program for words in self._commands() for program in environment.programs(words)}
-        files = {name: environment.locate(name) for name in names}  # an allocator is of a build, as a program is
+        files = {name: environment.locate(name) for name in names}  # like a program, an allocator is part of a build
         files |= {str(library): library for each in self._every_launch() for library in each.preload}
         known = {name: environment.identity(files[name]) for name in sorted(files)}
         found = {"programs": known, "sources": list(self._probes)}

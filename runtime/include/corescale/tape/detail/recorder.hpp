@@ -33,7 +33,7 @@ struct operation {
   std::uint32_t y() const noexcept { return static_cast<std::uint32_t>(word >> op_bits) & index_mask; }
 };
 
-/// A reverse sweep adds to the adjoint of "no variable", too, as an addition is cheaper than a branch. There
+/// A reverse sweep also adds to the adjoint of "no variable", because an addition is cheaper than a branch. There
 /// are eight such adjoints, a cache line of them, so that these additions do not wait for each other.
 inline constexpr std::uint32_t parameter_slots = 8;
 

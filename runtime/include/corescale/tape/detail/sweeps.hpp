@@ -157,8 +157,8 @@ void reverse_sweep(const operation_list<Base, Alloc>& operations, std::uint32_t 
 }
 
 /// The same where arithmetic is a few instructions, which is then all that most operations take. "No variable" has an adjoint,
-/// too, as an addition is cheaper than a branch. A sum or difference hands its adjoint on as it is: a multiplication by 1 would be
-/// waited for.
+/// too, because an addition is cheaper than a branch. A sum or difference passes its adjoint on unchanged, because the sweep would wait for
+/// a multiplication by 1.
 ///
 /// Often the operation before is the last operand, and its adjoint was written just now: it is then taken from the
 /// register and not from memory, which would wait for the store. On Zen 4 that is a third of the sweep.
