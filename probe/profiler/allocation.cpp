@@ -42,7 +42,7 @@ struct Reals {
 alignas(16) char early[1 << 16];
 std::atomic<std::size_t> early_used;
 bool resolving = false, resolved = false;
-bool has_new = false;        // the next allocator has `new` and `delete`; those of others call malloc, and are counted there
+bool has_new = false;        // the next allocator has `new` and `delete`; others' call malloc, and are counted there
 bool new_is_malloc = false;  // of the C++ library, and malloc is this one
 
 bool is_early(const void* place) {

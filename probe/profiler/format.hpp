@@ -23,7 +23,7 @@ enum State : std::uint32_t {
   message,     // in a call of MPI
   spinning,    // in a spin lock, or yields again and again
   pooled,      // a worker of a runtime without work
-  event,   // waits for an event from another thread, by a condition, a semaphore or a futex, while one computes
+  event,   // waits for an event from another thread (condition, semaphore or futex) while one computes
   serial,  // only a stack's: computing while other threads of the launch had nothing to do
   states
 };

@@ -70,8 +70,8 @@ void describe_end(report& result, const supervised& outcome, int status) {
 /// both are lower bounds.
 void describe_cpu(report& result, const tree_group* group) {
   constexpr double rounding = 0.005;  // seconds; the samples count from the execution, rusage from the fork
-  constexpr double of_exits =
-      1.2;  // the largest factor by which the ends of a program's own threads make the group's time exceed what was reaped
+  // The largest factor by which the ends of a program's own threads make the group's time exceed what was reaped.
+  constexpr double of_exits = 1.2;
   const accounts& used = result.used;
   result.user = used.user(), result.system = used.system();
   const double reaped = result.user + result.system;

@@ -264,8 +264,8 @@ int run_policy(const Request& request, Loop& loop) {
 int run_in_turn(const Request& request, Loop& loop) {
   std::vector<Contender> all = contenders(request.in_turn, loop.cost());
   corescale::any_team team = make_team(request);
-  for (const Contender& one :
-       all)  // policies that learn come first, by themselves, because in a program there are no pauses between their calls
+  // Policies that learn are called by themselves first, because in a program there are no pauses between their calls.
+  for (const Contender& one : all)
     driver::repeat([&] { call(team, loop, one.options); }, one.learns() ? warm_up_seconds : 0);
   corescale_region_begin("loops");
   take_turns(all, team, loop, request.least_seconds());

@@ -29,7 +29,7 @@ struct MonthTimes {
   double busiest = 0;   ///< a thread's time in iterations, the largest over threads
   double busy = 0;      ///< the same, added up over threads
   double waiting = 0;   ///< for the slowest rank, the mean over ranks
-  double merging = 0;   ///< of the bests of threads and ranks, including messages, once all ranks have arrived
+  double merging = 0;   ///< of the bests of threads and ranks, with messages, once all ranks have arrived
 };
 
 /// The result of a search and its times. Months are in their order; only rank 0 has solutions and texts.

@@ -213,7 +213,7 @@ struct spin_crew {
       const round_word round = above.await(id, last, spin_for);
       last = round.number();
       if (!own.begin(round, above)) {
-        leave_shared_core(round);  // it may be late because it shares the core of the thread that claimed its share
+        leave_shared_core(round);  // it may share the core of the thread that claimed its share
         continue;
       }
       const assignment what = above.what();

@@ -40,7 +40,7 @@ struct Tables {
   std::vector<Order> orders;
   std::vector<Rate> rates;
   std::vector<Warehouse> warehouses;
-  std::vector<Link> products, customers, ports;  ///< held products; customers, if only some are served; linked ports
+  std::vector<Link> products, customers, ports;  ///< held; customers, if only some are served; linked
 };
 
 inline constexpr const char* tables_files[] = {"OrderList.csv",       "FreightRates.csv", "WhCosts.csv",
