@@ -30,12 +30,12 @@ struct birth {
 /// The program, or the child before it executes the program.
 class launched {
  public:
-  launched(pid_t pid, std::string path, const birth* told, descriptor gate, bool in_group)
-      : pid_(pid), path_(std::move(path)), told_(told), gate_(std::move(gate)), in_group_(in_group) {}
+  launched(pid_t pid, std::string path, const birth* record, descriptor gate, bool in_group)
+      : pid_(pid), path_(std::move(path)), birth_(record), gate_(std::move(gate)), in_group_(in_group) {}
   pid_t pid() const { return pid_; }
   const std::string& path() const { return path_; }
   /// Final once the child executes the program or ends.
-  const birth& told() const { return *told_; }
+  const birth& birth_record() const { return *birth_; }
   /// Whether it was born in the group asked for; else it is in the spawner's.
   bool in_group() const { return in_group_; }
   /// Continues a child that was held for a tracer.
@@ -44,7 +44,7 @@ class launched {
  private:
   pid_t pid_;
   std::string path_;
-  const birth* told_;
+  const birth* birth_;
   descriptor gate_;
   bool in_group_;
 };

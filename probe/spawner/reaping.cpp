@@ -19,7 +19,7 @@ void go_on_untraced(pid_t child, int signal) {
 }  // namespace
 
 void plain_reaping::drain(double now) {
-  behind_ = false;
+  has_more_ = false;
   for (int handled = 0; handled < at_once; ++handled) {
     siginfo_t zombie{};
     if (waitid(P_ALL, 0, &zombie, WEXITED | WNOHANG | WNOWAIT) != 0) {
@@ -37,7 +37,7 @@ void plain_reaping::drain(double now) {
     wait4(zombie.si_pid, &status, 0, &usage);
     book(zombie.si_pid, status, usage, now);
   }
-  behind_ = true;
+  has_more_ = true;
 }
 
 }  // namespace corescale::probe

@@ -26,8 +26,8 @@ class reaping {
   /// Handles what happened to children, without waiting. It handles a limited number at once, because new ones may come as fast. `now`: the
   /// time at which the spawner was notified.
   virtual void drain(double now) = 0;
-  /// Whether it left something.
-  bool behind() const { return behind_; }
+  /// Whether drain() left children to handle.
+  bool has_more() const { return has_more_; }
 
   pid_t main() const { return main_; }
   const std::optional<main_end>& ended() const { return ended_; }
@@ -45,7 +45,7 @@ class reaping {
   }
   static constexpr int at_once = 100;
   accounts used_;
-  bool childless_ = false, behind_ = false;
+  bool childless_ = false, has_more_ = false;
 
  private:
   pid_t main_;

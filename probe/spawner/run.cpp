@@ -76,15 +76,15 @@ void describe_cpu(report& result, const tree_group* group) {
   result.user = used.user(), result.system = used.system();
   const double reaped = result.user + result.system;
   const auto all = group ? group->cpu_seconds() : std::nullopt;
-  const double told = std::max(reaped, all.value_or(0));
+  const double accounted = std::max(reaped, all.value_or(0));
   const double sampled = used.schedule().value_or(schedule_times{}).on_cpu;
-  const bool missed = sampled > told + rounding;
-  result.user += (missed ? sampled : told) - reaped;
+  const bool missed = sampled > accounted + rounding;
+  result.user += (missed ? sampled : accounted) - reaped;
   constexpr double apart = 1.01;  // the kernel rounds both accounts
   const bool outside = all && reaped > apart * *all + rounding;
   const bool escaped = all ? used.left_group() || outside : used.children_undetected();
   result.cpu_kind = missed || escaped ? "sampled" : all ? "group" : "reaped";
-  result.unreaped = missed || told > of_exits * reaped + rounding || used.children_undetected();
+  result.unreaped = missed || accounted > of_exits * reaped + rounding || used.children_undetected();
 }
 
 /// This program's own peak in bytes. Its ru_maxrss also counts the process from which it was forked.
@@ -109,19 +109,19 @@ class follower {
       : asked_(asked), io_(io), group_(group), around_(around) {}
 
   void follow(report& result, const launched& child, reaping& children, int report_file) {
-    const birth& told = child.told();
-    children.used().introduce(child.pid(), child.path(), told.schedstat);
+    const birth& born = child.birth_record();
+    children.used().introduce(child.pid(), child.path(), born.schedstat);
     if (group_ && !group_->name().empty()) children.used().expect_in(group_->name());
-    const double begun = told.started > 0 ? told.started : monotonic();
+    const double begun = born.started > 0 ? born.started : monotonic();
     const auto look = [&] { this->look(children.used()); };
     const auto at_end = [&] { around_.end(); };
     const auto kill_group = [&] {
       if (group_) group_->kill();
     };
     const supervised outcome = supervise(asked_, children, begun, report_file, look, at_end, kill_group);
-    if (told.failed_step) throw start_failure{told.failed_step, told.error};
+    if (born.failed_step) throw start_failure{born.failed_step, born.error};
     const main_end end = children.ended().value_or(main_end{monotonic(), SIGKILL});
-    result.wall = (outcome.why == verdict::exited ? end.at : outcome.when) - told.started;
+    result.wall = (outcome.why == verdict::exited ? end.at : outcome.when) - born.started;
     result.leftovers = outcome.leftovers, result.survivors = outcome.survivors;
     result.unseen = outcome.unseen;
     result.stopped = outcome.stopped, result.asked_by_program = outcome.asked_by_program;

@@ -108,11 +108,11 @@ verdict wait_for_end(const arguments& asked, reaping& children, double started, 
   const double deadline = asked.timeout > 0 ? started + asked.timeout : never;
   watch eyes(asked, started);
   for (;;) {
-    const siginfo_t told = next_signal(children.behind() ? 0 : std::min(deadline, eyes.next()));
+    const siginfo_t received = next_signal(children.has_more() ? 0 : std::min(deadline, eyes.next()));
     const double now = monotonic();
-    const int signal = told.si_signo;
+    const int signal = received.si_signo;
     const bool to_end = signal != 0 && signal != SIGCHLD && signal != SIGCONT;
-    if (to_end && is_descendant(told.si_pid)) asked_by_program = signal;  // while the sender is unreaped
+    if (to_end && is_descendant(received.si_pid)) asked_by_program = signal;  // while the sender is unreaped
     stopped = stopped || signal == SIGCONT || told_to_go_on();
     children.drain(now);
     if (children.ended()) return verdict::exited;
@@ -141,7 +141,7 @@ void ask_to_end(reaping& children, double grace) {
 void reap(reaping& children) {
   const double until = monotonic() + reap_share;
   do children.drain(monotonic());
-  while (children.behind() && monotonic() < until);
+  while (children.has_more() && monotonic() < until);
 }
 
 /// Kills the program and its process group, if there are no descriptors by which to find more. Until the

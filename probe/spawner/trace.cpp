@@ -99,7 +99,7 @@ tracer::tracer(launched& main) : reaping(main.pid()) {
 }
 
 void tracer::drain(double now) {
-  behind_ = false;
+  has_more_ = false;
   for (int handled = 0; handled < at_once; ++handled) {
     int status = 0;
     rusage usage{};
@@ -114,7 +114,7 @@ void tracer::drain(double now) {
     else
       forget(thread);
   }
-  behind_ = true;
+  has_more_ = true;
   go_on(now);
 }
 

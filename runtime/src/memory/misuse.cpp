@@ -60,9 +60,9 @@ misuse_handler set_misuse_handler(misuse_handler replacement) noexcept {
 namespace detail {
 
 void report_misuse(const misuse_report& report) {
-  const misuse_handler told = handler.load(std::memory_order_acquire);
-  if (!told) throw memory_misuse(report);
-  told(report);
+  const misuse_handler chosen = handler.load(std::memory_order_acquire);
+  if (!chosen) throw memory_misuse(report);
+  chosen(report);
 }
 
 // --- what checked code adds: each check is O(1), and nothing changes before all have passed ---

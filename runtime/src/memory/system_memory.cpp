@@ -89,8 +89,8 @@ void write_guard(block* b) noexcept {
 }
 
 bool guard_is_whole(const block* b) noexcept {
-  const char* const behind = static_cast<const char*>(b->memory()) + b->capacity();
-  return address_sanitizer_watches() || std::memcmp(behind, guard.data(), guard.size()) == 0;
+  const char* const end = static_cast<const char*>(b->memory()) + b->capacity();
+  return address_sanitizer_watches() || std::memcmp(end, guard.data(), guard.size()) == 0;
 }
 
 void* shift(block& b, std::size_t alignment, std::size_t& capacity) noexcept {

@@ -197,11 +197,11 @@ double expected_ns(const loop_description& loop) {
          cost.operations * loop.machine.operation;
 }
 
-loop_plan automatic(const loop_description& told) {
-  const std::uint32_t most = std::min(told.threads, told.cores);
-  loop_description loop = told;
-  const bool measured = told.iteration_ns > 0;
-  if (!measured) loop.iteration_ns = expected_ns(told);
+loop_plan automatic(const loop_description& description) {
+  const std::uint32_t most = std::min(description.threads, description.cores);
+  loop_description loop = description;
+  const bool measured = description.iteration_ns > 0;
+  if (!measured) loop.iteration_ns = expected_ns(description);
   if (most < 2) return {};
   if (loop.iteration_ns <= 0) return searching(loop, most);
   const double serial = static_cast<double>(loop.n) * loop.iteration_ns;

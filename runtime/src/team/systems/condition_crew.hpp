@@ -17,7 +17,7 @@ template <class Parts>
 struct condition_crew {
   struct alignas(cache_line) member {
     typename Parts::mutex mutex;
-    typename Parts::condition_variable told;
+    typename Parts::condition_variable round_begun;
     bool has_round = false;  // guarded by mutex
   };
 
@@ -65,12 +65,12 @@ struct condition_crew {
   static void tell(member& one) noexcept {
     const typename Parts::lock lock(one.mutex);
     one.has_round = true;
-    one.told.notify_one();
+    one.round_begun.notify_one();
   }
 
   static void await_round(member& own) noexcept {
     typename Parts::lock lock(own.mutex);
-    while (!own.has_round) own.told.wait(lock);
+    while (!own.has_round) own.round_begun.wait(lock);
     own.has_round = false;
   }
 
