@@ -207,7 +207,7 @@ def _walls(whole: Experiment, machine: Machine, blocks: int) -> list[list[float 
 def _truth(walls: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], float]:
     """A time for each configuration, and the noise of one.
 
-    What is off the others by no more than the error of its mean is not off them: else the best of many is the luckiest.
+    A difference from the others that is within the error of its mean counts as none: else the best is the luckiest.
     """
     logs = np.log(walls)
     logs -= np.nanmedian(logs, axis=1, keepdims=True)

@@ -13,9 +13,9 @@ namespace corescale::inline v0 {
 /// What a policy may know of a loop.
 struct loop_description {
   std::uint64_t n = 0;           ///< iterations, at least 1
-  std::uint32_t threads = 1;     ///< that may take part, at most n
+  std::uint32_t threads = 1;     ///< threads that may take part, at most n
   std::uint32_t cores = 1;       ///< that the process may use; more threads than this is oversubscription
-  std::uint32_t l3_domains = 1;  ///< among those
+  std::uint32_t l3_domains = 1;  ///< of those cores
   std::uint64_t block = 0;       ///< what the caller asked for, 0 for nothing
   loop_cost cost{};
   double iteration_ns = 0;  ///< mean, as learned at this call site; 0: not known
@@ -56,7 +56,7 @@ struct block_policy {
 /// The table; `auto`, the default, comes first.
 std::span<const block_policy> block_policies() noexcept;
 
-/// What divides a loop for which no policy is named: with a block, the first row that needs one.
+/// The row for a loop that names no policy. If the loop gives a block, it is the first row that needs one.
 const block_policy& usual_block_policy(std::uint64_t block) noexcept;
 
 /// The row of that name, or null.

@@ -28,7 +28,7 @@ class Gated:
     of: GateOn
     limit: float
     ratio: Interval
-    """other / reference: of the response, its mean, CPU time or peak memory"""
+    """other / reference, of the amount that the gate is on: the response, its mean, CPU time or peak memory"""
     verdict: Gate
 
 

@@ -46,7 +46,8 @@ class Column:
         return self.blocks[int(np.argmin(self.times))]
 
     def lost(self, block: float) -> float:
-        """log(time at this block / best time), linear in log block between the tabled ones, which bound it."""
+        """log(time at this block / best time), interpolated linearly in log block; beyond the tabled blocks, as at the
+        nearest."""
         logs = np.log(np.asarray(self.times) / min(self.times))
         return float(np.interp(math.log(max(block, 1.0)), np.log(self.blocks), logs))
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The published form: B = (a G + d0) / (b0 T + b1 R + b2 W + b3 C + d1), over scaled inputs (Shuai 2021).
 
-Inputs are 100 x L3 domains, threads, log2 of the bytes read and written, and p where the computation is 1024**p;
+Inputs are 100 x L3 domains, threads, log2 of the bytes read and written, and p of a computation of 1024**p steps;
 each below 1 counts as 1. The weights share a free scale. The paper prints the quotient truncated. It is negative on
 part of any grid, past a pole near which blocks grow without bound: such a choice is clamped to a thread's share, as
 the library's policy has it (runtime/src/parallel_for/policies.cpp).
@@ -28,7 +28,7 @@ def inputs(case: Case) -> tuple[float, float, float, float, float]:
 
 
 def raw(weights: Floats, scaled: Floats) -> Floats:
-    """The quotient as it is, negative or infinite if it is so: scaled[n, 5] -> [n]."""
+    """The quotient without any bound: it may be negative or infinite. scaled[n, 5] -> [n]."""
     with np.errstate(divide="ignore"):
         return np.asarray((weights[0] * scaled[:, 0] + weights[1]) / (scaled[:, 1:] @ weights[2:6] + weights[6]))
 

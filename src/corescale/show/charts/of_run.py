@@ -22,9 +22,9 @@ CONFIRMED = "confirmed:"
 MOST_CURVES, MOST_ROWS = 8, 40
 """A chart with more curves or rows than this cannot be read; a study declares which of them it wants to see."""
 FASTEST = 30
-"""configurations of a tune, and the baseline"""
+"""The most configurations of a tune that are drawn; the baseline is drawn, too."""
 FEWEST_STEPS = 2
-"""a ladder of one is one ratio"""
+"""The fewest comparisons of a ladder; one alone is a ratio."""
 GROUPS: Mapping[Phase, str] = {"measure": "measuring", "confirm": "confirming"}
 
 
@@ -104,6 +104,6 @@ def _ratios(result: Result) -> Groups:
 
 
 def _order(result: Result, rows: pd.DataFrame) -> Chart | None:
-    """Every launch that succeeded but the warm-ups."""
+    """Every launch that succeeded, without the warm-ups."""
     asked = outputs.Chart(name="order", kind="time-order", title="In order of time", colour="launches")
     return declared(asked, rows.assign(launches=[GROUPS[one.phase] for one in result.timed]), result.experiment)
