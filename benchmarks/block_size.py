@@ -69,8 +69,8 @@ def latency(table: tuple[Column, ...]) -> None:
     off, last = np.abs(np.concatenate(said) - 1), np.array([one[-1] for one in said])
     print(
         "\nCost(T, N, L) = N / B L + O(N) / T is given the L and the O(N) that fit a column best. Its times are\n"
-        f"off by {np.median(off):.1%} in the median, up to a thread's share. At that share, where it is least, it\n"
-        f"says less than was measured in {sum(last < 1)} of {len(last)} columns: {np.median(last):.2f} of it in the\n"
+        f"off by {np.median(off):.1%} in the median, up to a thread's share. At that share, where the cost is least,\n"
+        f"it is below the measured time in {sum(last < 1)} of {len(last)} columns: {np.median(last):.2f} of it in the\n"
         f"median, {min(last):.2f} at worst."
     )
 
@@ -162,7 +162,7 @@ VARIED: dict[str, Callable[[Column], float]] = {
 
 def directions(table: tuple[Column, ...]) -> None:
     """Pairs of columns that differ in one quantity alone: is the best block of the larger one larger or smaller?"""
-    print("\nBest blocks of pairs of columns that differ in one quantity alone, as that grows. The paper says")
+    print("\nBest blocks of pairs of columns that differ only in one quantity, as that quantity grows. The paper says")
     print(
         "that they get smaller, but larger with L3 domains. In its tables threads and groups grow together. Many pairs"
     )

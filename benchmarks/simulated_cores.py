@@ -68,7 +68,7 @@ PROGRAMS: Mapping[str, Program] = {
         0.0511,
         297_864,
         TAPE,
-        "slower where there are more than 10 threads; 2011_0, the system's allocator, is the slowest",
+        "slower with more than 10 threads; 2011_0, the system's allocator, is the slowest",
     ),
     "Multi-Newton, figure 5: with AD, N = 1000": newton(
         0.471, 510_624, TAPE, "2011_0, the system's allocator, is slower than both 2012 versions"
@@ -153,7 +153,8 @@ def main() -> None:
     constants = SHIPPED | {"line_near": near, "line_far": far} | {k: v for k, v in values.items() if k in SHIPPED}
     warning = f" ({known.warning} while it was calibrated)" if known and known.warning else ""
     print(
-        "# One server and many cores, simulated\n\nFrom `scripts/bench simulated_cores`. No such machine was there.\n"
+        "# One server and many cores, simulated\n\n"
+        "From `scripts/bench simulated_cores`. All machines are simulated; none was available.\n"
     )
     said = ", ".join(f"{name} {value:.3g}" for name, value in constants.items())
     typical = ", ".join(name for name in constants if name not in values)

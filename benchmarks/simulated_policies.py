@@ -102,7 +102,7 @@ def single_iterations() -> None:
 def main() -> None:
     print(
         "# Block policies on many cores, simulated\n\n"
-        "From `scripts/bench simulated_policies`. No such machine was there.\n"
+        "`scripts/bench simulated_policies` printed this. All machines are simulated; none was available.\n"
     )
     failures(policies())
     single_iterations()
