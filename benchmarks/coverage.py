@@ -257,7 +257,7 @@ def estimands(launches: int = 2000, experiments: int = 50, seed: int = SEED) -> 
     rng = np.random.default_rng(seed)
     gain, noise = math.log(1.11), 0.02 * rng.standard_normal((2, experiments, launches))
     bursts = np.log1p(0.35) * (rng.random((experiments, launches)) < 1 / 7)
-    cases = {"none": (0.0, 0.0), "of both alike": (bursts, bursts), "of the faster alone": (0.0, bursts)}
+    cases = {"none": (0.0, 0.0), "both commands equally": (bursts, bursts), "only the faster command": (0.0, bursts)}
     rows: Rows = []
     for name, (slower, faster) in cases.items():
         a, b = gain + noise[0] + slower, noise[1] + faster

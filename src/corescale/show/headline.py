@@ -258,7 +258,7 @@ def _bound(found: Recommendation) -> float | None:
 
 def exploratory(found: Recommendation) -> str:
     """What the ratios of the table are not."""
-    fresh = "" if found.gain is None else f" That of {label(found.winner)} comes from confirmation pairs alone."
+    fresh = "" if found.gain is None else f" The ratio of {label(found.winner)} comes only from confirmation pairs."
     return f"T(baseline) / T is exploratory: the best of many looks better than it is.{fresh}"
 
 

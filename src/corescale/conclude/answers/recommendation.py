@@ -41,7 +41,7 @@ class Recommendation:
     baseline: Configuration
     winner: Configuration
     gain: Interval | None
-    """T_baseline / T_winner from confirmation pairs alone; None if the winner is the baseline, or none were made"""
+    """T_baseline / T_winner, only from confirmation pairs; None if the winner is the baseline, or none were made"""
     within: float | None
     """the winner's time is within this fraction of the best of all, at `confidence`; None if there were too few
     blocks"""

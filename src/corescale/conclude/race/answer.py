@@ -18,7 +18,7 @@ Why = Literal["failed", "capped", "constraint"]
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """The ratio T(baseline) / T of one configuration, from its confirmation pairs alone."""
+    """The ratio T(baseline) / T of one configuration, only from its confirmation pairs."""
 
     ratio: Interval
     """`confidence` is that of the whole sequence of looks"""
