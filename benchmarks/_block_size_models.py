@@ -164,7 +164,7 @@ MODELS: Mapping[str, BlockModel] = {
 
 
 def replicates(column: Column) -> object:
-    """What columns share that differ in computation alone: compilers fold the published inner loop away."""
+    """What columns share that differ only in computation: compilers fold the published inner loop away."""
     case = column.case
     return column.platform, case.threads, case.groups, case.read, case.write
 

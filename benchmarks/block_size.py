@@ -54,7 +54,7 @@ def noise(table: tuple[Column, ...]) -> None:
     found = floor(table)
     having = [sum(replicates(a) == replicates(b) for b in table) > 1 for a in table]
     print(
-        f"\nNoise: {len(found.lost)} columns have a replicate (they differ in computation alone). An oracle that\n"
+        f"\nNoise: {len(found.lost)} columns have a replicate (they differ only in computation). An oracle that\n"
         f"takes a column's block from its replicates loses {found.mean:.1%}, at worst "
         f"{found.worst:.0%}. On these columns:\n"
     )
@@ -161,7 +161,7 @@ VARIED: dict[str, Callable[[Column], float]] = {
 
 
 def directions(table: tuple[Column, ...]) -> None:
-    """Pairs of columns that differ in one quantity alone: is the best block of the larger one larger or smaller?"""
+    """Pairs of columns that differ only in one quantity: is the best block of the larger one larger or smaller?"""
     print("\nBest blocks of pairs of columns that differ only in one quantity, as that quantity grows. The paper says")
     print(
         "that they get smaller, but larger with L3 domains. In its tables threads and groups grow together. Many pairs"

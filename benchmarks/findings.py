@@ -57,7 +57,7 @@ def launches(rng: np.random.Generator, asked: Experiment, blocks: int, noise: fl
 
 @dataclass(frozen=True)
 class Simulated:
-    """One cell of a table: studies that differ by their noise alone."""
+    """One cell of a table: studies that differ only in their noise."""
 
     finding: Finding
     asked: Experiment

@@ -100,7 +100,7 @@ def rows_of(launched: "subprocess.Popen[str]") -> list[dict[str, Any]]:
 
 
 def run(programs: dict[str, Path], rounds: int, threads: int, seconds: float, ways: dict[str, list[str]]) -> Race:
-    """Every program once a round, in random order; of those named in `ways` these ways alone."""
+    """Every program once a round, in random order; of those named in `ways` only these ways."""
     draw = random.Random(SEED)
     ratios, quiet, first, ns = (defaultdict[tuple[str, str], Any](lambda: defaultdict(list)) for _ in range(4))
     race = Race(ratios, quiet, first, ns, [])

@@ -79,7 +79,7 @@ void govern_memory(const std::string& parent) {
   if (!lists(enabled, "memory", ' ')) write_file(parent + "/cgroup.subtree_control", "+memory");
 }
 
-/// Gives a group the tightest limit of its parent and those above. A runtime that reads its own group's limit alone
+/// Gives a group the tightest limit of its parent and those above. A runtime that reads only its own group's limit
 /// should find what binds it.
 void repeat_limit(const cgroup_place& parent, const std::string& group, const char* file) {
   std::uint64_t least = no_limit;

@@ -15,7 +15,7 @@ namespace corescale::probe {
 /// written into them.
 ///
 /// Version 2: the program is born in the group, which costs nothing; CPU time is always booked there; memory only if the controller is
-/// available. Below a group that has processes it is not, except below the root. Version 1, for memory alone: this process enters the
+/// available. Below a group that has processes it is not, except below the root. Version 1, only for memory: this process enters the
 /// group, which can take milliseconds, so construct it before any clock starts.
 class tree_group {
  public:

@@ -66,7 +66,7 @@ void describe_end(report& result, const supervised& outcome, int status) {
 }
 
 /// The group's account includes every process that stayed in it. Without a group, what was reaped counts,
-/// unless the samples alone show more. If more was reaped than the group has, some process left the group, and
+/// unless the samples by themselves show more. If more was reaped than the group has, some process left the group, and
 /// both are lower bounds.
 void describe_cpu(report& result, const tree_group* group) {
   constexpr double rounding = 0.005;  // seconds; the samples count from the execution, rusage from the fork

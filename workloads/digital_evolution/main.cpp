@@ -59,7 +59,7 @@ bool parse(int argc, char** argv, Request& request) {
   return true;
 }
 
-/// The peak of this program alone. getrusage would also count the program that started it.
+/// The peak of this program only. getrusage would also count the program that started it.
 std::optional<double> peak_memory_bytes() {
   std::ifstream status("/proc/self/status");
   for (std::string word; status >> word;)

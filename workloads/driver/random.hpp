@@ -5,7 +5,7 @@
 
 namespace driver {
 
-/// SplitMix64 (Steele, Lea and Flood 2014): the k-th draw is a mix of key + k * golden ratio, so that a stream consists of its key alone,
+/// SplitMix64 (Steele, Lea and Flood 2014): the k-th draw is a mix of key + k * golden ratio, so that a stream consists only of its key,
 /// and no state passes from one (seed, stream, step) to another.
 class Random {
  public:

@@ -8,7 +8,7 @@
 
 namespace pairwise_clustering {
 
-/// How far two partitions agree: 1 if they are the same, 0 on average if they agree by chance alone (Hubert and Arabie 1985).
+/// How far two partitions agree: 1 if they are the same, 0 on average if they agree only by chance (Hubert and Arabie 1985).
 inline double adjusted_rand_index(std::span<const std::size_t> a, std::span<const std::size_t> b) {
   std::map<std::pair<std::size_t, std::size_t>, double> both;
   std::map<std::size_t, double> of_a, of_b;

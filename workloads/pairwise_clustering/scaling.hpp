@@ -14,7 +14,7 @@ namespace pairwise_clustering {
 using Place = std::array<double, 3>;
 
 /// Classical multidimensional scaling (Torgerson 1952) of squared distances D: the three leading eigenpairs of -1/2 J D J, where J
-/// centres, by orthogonal iteration. The matrix is used as it is, in products D X alone.
+/// centres, by orthogonal iteration. The matrix is used as it is, only in products D X.
 class ClassicalScaling {
  public:
   ClassicalScaling(const Distances& distances, const Crew& crew, std::uint64_t seed, std::size_t steps = 60)

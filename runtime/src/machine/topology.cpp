@@ -149,7 +149,7 @@ std::string word(const std::string& path) {
   return text;
 }
 
-// The first of two names that this kernel has; the CPU alone if it has neither.
+// The first of two names that this kernel has; only the CPU if it has neither.
 int lowest_of(const std::string& folder, const char* name, const char* older, int otherwise) {
   for (const char* const one : {name, older})
     if (const std::set<int> cpus = cpu_list(folder + one); !cpus.empty()) return *cpus.begin();

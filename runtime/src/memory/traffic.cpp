@@ -107,7 +107,7 @@ void batch::flush() noexcept {
   owner_.load(std::memory_order_relaxed)->receive(newest, oldest, bytes);
 }
 
-/// If there is no memory for an outbox, each block goes home alone.
+/// If there is no memory for an outbox, each block goes home by itself.
 void pool::send(block* b, pool* owner) noexcept {
   outbox* out = outgoing.load(std::memory_order_relaxed);
   if (!out) {

@@ -79,7 +79,7 @@ def _run(words: list[str]) -> int:
         code = app(args=joined(words), prog_name="corescale", standalone_mode=False)
         sys.stdout.flush()
     except usage_errors.Unreadable as error:
-        if not error.format_message():  # a group of verbs alone: its help was printed
+        if not error.format_message():  # only a group of verbs was typed: its help was printed
             return ExitCode.USAGE
         fail(usage_errors.line(error, words), ExitCode.USAGE)
     if code == ExitCode.INTERRUPTED:  # typer's code for a KeyboardInterrupt

@@ -140,7 +140,7 @@ def _said(name: tuple[str, str], each: list[Entry]) -> str:
 
 
 def _value(name: str, value: float) -> str:
-    """A time with its unit; for another response, which the name ends with, the number alone."""
+    """A time with its unit; for another response, which the name ends with, only the number."""
     return f"{value:.4g}" if name.endswith(")") and "(metric:" in name else f"{value:.4g} s"
 
 

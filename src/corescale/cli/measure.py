@@ -33,7 +33,7 @@ def ready(request: R) -> tuple[R, Machine]:
 
 
 def answered(declare: measuring.Declare, request: RunRequest, machine: Machine, gate: Gates | None = None) -> None:
-    """Measure what is declared, show what follows, and exit; with --dry-run show the plan alone."""
+    """Measure what is declared, show what follows, and exit; with --dry-run show only the plan."""
     if request.dry_run:
         return dry_run(declare(None), request, machine)
     run = loadable(declare, request, machine)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`corescale report`: shows runs again, from their records alone; several runs have the machine as a factor."""
+"""`corescale report`: shows runs again, only from their records; several runs have the machine as a factor."""
 
 import contextlib
 import json

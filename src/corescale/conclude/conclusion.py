@@ -36,7 +36,7 @@ class Concluded:
 def conclude(
     records: Sequence[Record], experiment: Experiment, gate: Gates | None = None, *, finished: bool = False
 ) -> Concluded:
-    """The answer follows from the records alone, so it is the same on any machine. `gate`: what `compare` allows.
+    """The answer follows only from the records, so it is the same on any machine. `gate`: what `compare` allows.
 
     `finished`: the run was not interrupted.
     """
@@ -57,7 +57,7 @@ def conclude(
 
 
 def calm_decide(undisturbed: Sequence[Record], experiment: Experiment) -> bool:
-    """Whether undisturbed blocks alone decide: for a gate, unless even twice the blocks had too few of them."""
+    """Whether only undisturbed blocks decide: for a gate, unless even twice the blocks had too few of them."""
     calm = len({record.block for record in undisturbed if record.timed}) >= experiment.stop.min_blocks
     return calm and experiment.stop.rule == "calm"
 

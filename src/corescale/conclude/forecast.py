@@ -106,7 +106,7 @@ def _asked(curve: Curve, times: Table, model: str, experiment: Experiment) -> tu
 
 
 def held_back(records: Sequence[Record], experiment: Experiment) -> tuple[Scored, ...]:
-    """Each curve's largest P forecast from the launches at p <= P / 2 alone, as if P had not been measured yet.
+    """Each curve's largest P forecast only from the launches at p <= P / 2, as if P had not been measured yet.
 
     Oversubscribed launches are left out, as they are from the models.
     """

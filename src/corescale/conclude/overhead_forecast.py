@@ -101,7 +101,7 @@ def of_layouts(
 
 
 def held_back(records: Sequence[Record], experiment: Experiment, models: Sequence[str]) -> tuple[Scored, ...]:
-    """For each set of launches that share a fit: its largest P, forecast from the launches at p <= P / 2 alone.
+    """For each set of launches that share a fit: its largest P, forecast only from the launches at p <= P / 2.
 
     Nothing if these determine no sum. Raises UsageError as `predict`.
     """
@@ -170,7 +170,7 @@ def _kinds(experiment: Experiment) -> list[str]:
 
 
 def _patterns(rows: "pd.DataFrame", experiment: Experiment) -> Iterator[tuple[str, "pd.DataFrame"]]:
-    """The launches in which one factor alone makes p; with its name if several factors do."""
+    """The launches in which only one factor makes p; with its name if several factors do."""
     makers = [name for name in sorted(experiment.makes_p) if rows[name].nunique() > 1]
     if len(makers) < 2:
         yield "", rows

@@ -123,7 +123,7 @@ class Decided(Uniform):
 
 
 class Undisturbed(Uniform):
-    """Blocks until `min_blocks` of them are undisturbed, by flags alone, and decide; at most `max_blocks`.
+    """Blocks until `min_blocks` of them are undisturbed, judged only by flags, and decide; at most `max_blocks`.
 
     So there are two looks: at that number of undisturbed blocks, and at the end.
     """
@@ -144,7 +144,7 @@ class Undisturbed(Uniform):
 
 
 class Halved(Uniform):
-    """As many blocks of the smaller half of p as intervals need; then uniform blocks, which alone are read."""
+    """As many blocks of the smaller half of p as intervals need; then uniform blocks; only these are read."""
 
     def __init__(self, experiment: Experiment, small: tuple[Configuration, ...]) -> None:
         super().__init__(experiment)
@@ -152,7 +152,7 @@ class Halved(Uniform):
         self._first = max(fewest_blocks(experiment.stop.reading_confidence), experiment.stop.min_blocks)
 
     def add(self, record: Record) -> None:
-        """The first blocks count for the budget alone."""
+        """The first blocks count only for the budget."""
         if record.phase == "measure" and len(self._early | {record.block}) <= self._first:
             self._early.add(record.block)
         if record.block in self._early:

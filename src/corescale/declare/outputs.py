@@ -100,7 +100,7 @@ class Chart(_Reads):
     title: str
     caption: str = ""
     where: Selection = Field(default={})
-    """draws these rows alone"""
+    """draws only these rows"""
     each: str = ""
     """a chart of its own for each level of this column"""
     x: str = ""

@@ -158,7 +158,7 @@ def _launched(block: Block, baseline: Configuration, since: int | None) -> tuple
 def shuffled(
     configurations: Sequence[Configuration], seed: int, together: Sequence[Sequence[Configuration]] = ()
 ) -> list[Configuration]:
-    """A random order that the seed alone decides. It is uniform if no configurations are to stay together.
+    """A random order that only the seed decides. It is uniform if no configurations are to stay together.
 
     The groups are drawn one by one. The members that no earlier group has are launched one after the other, in random
     order. So drift hits them equally, and chance decides which comes first. A configuration may be in several groups.

@@ -236,7 +236,7 @@ def left(scratch: Scratch) -> Left:
 
 
 def _reports(scratch: Scratch) -> tuple[dict[int, SpawnReport], list[int]]:
-    """The reports by rank, and the ranks whose spawner alone was killed."""
+    """The reports by rank, and the ranks of which only the spawner was killed."""
     paths = {int(path.suffix[1:]): path for path in scratch.of("ranks").glob("rank.*")}
     texts = {rank: content(path) for rank, path in paths.items() if path.is_file()}
     found: dict[int, SpawnReport] = {}

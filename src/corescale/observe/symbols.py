@@ -199,7 +199,7 @@ _NAMED = {"LT": "<", "GT": ">", "RF": "&", "BP": "*", "C": ","}
 
 
 def _unescaped(found: re.Match[str]) -> str:
-    """What older names of Rust write with letters alone."""
+    """What older names of Rust write only with letters."""
     if not found[1]:
         return "::"
     return _NAMED.get(found[1]) or chr(int(found[1][1:], 16))

@@ -105,7 +105,7 @@ def lines(shown: Shown) -> Iterator[str]:
 
 def _counted(shown: Shown) -> str:
     """`4 threads`, `2 ranks` or `4 threads of 2 ranks`, and that they are oversubscribed. Results that were kept by an
-    earlier version have threads alone."""
+    earlier version have only threads."""
     threads, ranks, cores = shown["threads"], shown.get("ranks", 1), shown.get("cores_available")
     said = text.count(threads, "thread") if ranks != threads or ranks == 1 else f"{ranks} ranks"
     said += f" of {ranks} ranks" if ranks not in (1, threads) else ""

@@ -168,7 +168,7 @@ def than(this: str, other: str, gain: Interval, confidence: float, response: str
 
 
 def takes(this: str, other: str, gain: Interval, confidence: float, response: str = "wall") -> str:
-    """`2 threads take 1.02x [0.98, 1.05] the time of 1`, of T(other) / T(this): the number alone, without a verdict."""
+    """`2 threads take 1.02x [0.98, 1.05] the time of 1`, of T(other) / T(this): only the number, without a verdict."""
     verb, much = "take" if _several(this) else "takes", join(times(gain.map(lambda ratio: 1 / ratio)))
     return f"{this} {verb} {much} the {amount_of(response)} of {other}{at_confidence(confidence)}"
 

@@ -40,11 +40,11 @@ struct topology {
   /// This machine, as the calling thread may use it. It comes from hwloc's library, else from sysfs, and takes milliseconds.
   static topology here();
 
-  /// The same by sysfs alone. It takes 0.2 ms; hwloc takes 20, because it also loads plugins for graphics
+  /// The same, only by sysfs. It takes 0.2 ms; hwloc takes 20, because it also loads plugins for graphics
   /// cards.
   static topology here_by_sysfs();
 
-  /// From sysfs alone, below `root`: what here() falls back to in a build without hwloc.
+  /// Only from sysfs, below `root`: here() falls back to it in a build without hwloc.
   static topology from_sysfs(const std::string& root = "");
 
   /// Another machine, by the XML that `lstopo --of xml` writes, or by hwloc's synthetic description, such as

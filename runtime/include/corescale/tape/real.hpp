@@ -12,7 +12,7 @@ namespace corescale::inline v0 {
 
 /// A number that records what is done with it: a value of Base, and, for a variable, its place in the
 /// recording that its thread has open for this Base (gradient_tape.hpp). A number made of a Base or a
-/// built-in number is a parameter: operations on parameters alone are computed and not recorded.
+/// built-in number is a parameter: operations on nothing but parameters are computed and not recorded.
 ///
 /// Base         double, float, series (series.hpp), an interval (interval.hpp), or a real again: derivatives
 ///              of derivatives.
@@ -48,7 +48,7 @@ class real {
     return *this;
   }
 
-  /// The value alone, which keeps nothing of the recording.
+  /// Only the value, which keeps nothing of the recording.
   constexpr const Base& value() const noexcept { return value_; }
 
   /// Whether it depends on a variable of a recording, open or ended.

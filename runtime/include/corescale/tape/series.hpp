@@ -112,7 +112,7 @@ class series {
   friend bool operator>=(const series& x, const series& y) { return x[0] >= y[0]; }
   friend bool operator==(const series& x, const series& y) { return x[0] == y[0]; }
 
-  /// Whether all coefficients are 0: found by sweeps, which must not drop an adjoint whose first one alone is.
+  /// Whether all coefficients are 0. Sweeps ask for it: they must not drop an adjoint of which only the first coefficient is 0.
   friend bool is_zero(const series& x) {
     return std::all_of(x.coefficients_.begin(), x.coefficients_.end(),
                        [](const Base& c) { return c == Base(0.0); });

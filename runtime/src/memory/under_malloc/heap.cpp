@@ -60,7 +60,7 @@ std::uint32_t count_of(std::uintptr_t returned) noexcept {
   return static_cast<std::uint32_t>(returned >> count_shift);
 }
 
-// --- pages in their lists; by the owner alone, or for an abandoned heap under heaps_lock ---
+// --- pages in their lists; changed only by the owner, or under heaps_lock if the heap is abandoned ---
 
 void push_front(heap& h, page* p) noexcept {
   page*& first = h.lists[p->size_class];

@@ -11,7 +11,7 @@
 #include "spans.hpp"
 #include "system.hpp"
 
-/// What one thread has: for each size class a list of pages. Its own thread alone takes blocks from them. What other threads return
+/// What one thread has: for each size class a list of pages. Only its own thread takes blocks from them. What other threads return
 /// comes home in parcels, one atomic operation each. A heap outlives its thread, and the next thread without one gets it.
 namespace corescale::inline v0::process_heap {
 

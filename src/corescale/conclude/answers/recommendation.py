@@ -69,7 +69,7 @@ class Recommendation:
     untried: int = 0
     """configurations of a race that were never launched"""
     same: int = 0
-    """configurations that were not tried, because they differ in threads alone and the program reads no variable for
+    """configurations that were not tried, because they differ only in threads and the program reads no variable for
     those"""
     unread: Unread = ""
     """what the programs do not read, and what nothing else passes to them"""

@@ -58,7 +58,7 @@ class Iteration:
 
 @dataclass(frozen=True)
 class LineTravel:
-    """Constants come from these columns alone, so a held-out platform is predicted from the others."""
+    """Constants come only from these columns, so a held-out platform is predicted from the others."""
 
     computes: bool = False
     """whether operations take time; those of the published tables were folded away"""

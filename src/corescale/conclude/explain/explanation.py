@@ -117,7 +117,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Everything that explain shows of one launch; without profiles it is the ledger alone."""
+    """Everything that explain shows of one launch; without profiles it is only the ledger."""
 
     ledger: Ledger
     sites: Mapping[LedgerRow, tuple[Site, ...]]

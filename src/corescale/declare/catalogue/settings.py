@@ -123,7 +123,7 @@ def unavailable(setting: Setting) -> str | None:
 
 
 def version_of(library: str) -> Version | None:
-    """The version in a library's file name, such as 2.0 of libmimalloc.so.2.0; None if it has the interface's alone."""
+    """The version in a library's file name, such as 2.0 of libmimalloc.so.2.0; None if it has only the interface's."""
     match = re.search(r"\.so\.(\d+)\.(\d+)", library)
     return (int(match[1]), int(match[2])) if match else None
 

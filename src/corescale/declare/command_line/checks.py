@@ -95,7 +95,7 @@ OPEN = re.compile(r"/(?:dev|proc/self)/fd/(\d+)")
 
 
 def must_be_there(commands: Iterable[Command]) -> None:
-    """Raises UsageError for a file that is open in this shell alone, as `<(COMMAND)` is: launches do not get it."""
+    """Raises UsageError for a file that is open only in this shell, as `<(COMMAND)` is: launches do not get it."""
     for word in (word for command in commands for word in command.argv):
         if (found := OPEN.fullmatch(word)) and int(found[1]) > 2:
             remedy = "write it into a file, or give it as standard input: --input"

@@ -92,7 +92,8 @@ def without_preloads(made: Experiment, why: str) -> Experiment:
 
 
 def without_ranks(made: Experiment, why: str) -> Experiment:
-    """The experiment with levels of one rank alone, and `why` in `left_out`; raises UsageError if a factor has none."""
+    """The experiment with only the levels of one rank, and `why` in `left_out`; raises UsageError if a factor has
+    none."""
     kept, out = [], []
     for factor in made.factors:
         one = tuple(each for each in factor.levels if factor.how.layout(each, Layout()).ranks_per_node == 1)

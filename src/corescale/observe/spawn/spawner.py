@@ -32,7 +32,7 @@ class SpawnRequest:
 
     argv: tuple[str, ...]
     environment: Mapping[str, str | None] = field(default_factory=dict)
-    """changes to the inherited environment, for the program alone; None unsets"""
+    """changes to the inherited environment, only for the program; None unsets"""
     affinity: tuple[int, ...] = ()
     """CPUs; empty for the inherited ones"""
     timeout: float | None = None
@@ -170,7 +170,7 @@ _LIVE: set[int] = set()
 
 
 def _started(words: list[str], files: tuple[int, ...]) -> "subprocess.Popen[bytes]":
-    """The spawner in a session of its own: a terminal's Ctrl-C reaches the lab alone, which then cancels.
+    """The spawner in a session of its own: a terminal's Ctrl-C reaches only the lab, which then cancels.
 
     A cancellation waits until the spawner can take it: signals that are blocked here are blocked there, too, until it
     looks for them.

@@ -74,7 +74,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One set of axes; row and column say which levels it is for, empty if there is one alone."""
+    """One set of axes; row and column say which levels it is for, empty if there is only one."""
 
     series: tuple[Series, ...]
     row: str = ""

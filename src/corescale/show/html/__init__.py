@@ -134,7 +134,7 @@ def curves_of(result: Result) -> Scan | None:
     if not result.experiment.makes_p:
         return None
     found = scan(result.records, result.experiment)
-    drawn = tuple(curve for curve in found.curves if len(curve.rows) > 1)  # one p alone would be a speedup of 1
+    drawn = tuple(curve for curve in found.curves if len(curve.rows) > 1)  # a single p would be a speedup of 1
     return replace(found, curves=drawn) if drawn else None
 
 

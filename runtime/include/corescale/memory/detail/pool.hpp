@@ -110,7 +110,7 @@ class in_use_account {
   std::size_t size_ = 0;
 };
 
-/// What one thread holds. Its thread alone calls the non-static members, but receive().
+/// What one thread holds. Only its thread calls the non-static members, except receive().
 struct alignas(cache_line) pool : accounts {
   constexpr pool(std::size_t thread, std::uintptr_t accepted) : accepts(accepted), number(thread) {}
   pool(const pool&) = delete;

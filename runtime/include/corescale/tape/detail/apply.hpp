@@ -19,7 +19,7 @@ template <class Base>
 inline constexpr bool records<real<Base>> = true;
 
 /// What the operators of real<Base> do: compute z and, where an operand is a variable of the thread's open
-/// recording, append the operation to it. Parameters alone give a parameter and are not recorded. Partial
+/// recording, append the operation to it. Operations on nothing but parameters give a parameter and are not recorded. Partial
 /// derivatives are computed here, where the operands are at hand, and not at the reverse sweep.
 ///
 /// If Base is cheap, always_inline forces inlining. g++ would call functions of this size and pass numbers in

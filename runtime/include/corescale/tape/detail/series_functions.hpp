@@ -76,7 +76,7 @@ Base first(const series<Base, Order>& x, const More&... more) {
   return static_cast<Base>(Row::value(x[0], more[0]...));
 }
 
-/// A function whose derivative has a formula in x alone, by its row.
+/// A function whose derivative has a formula only in x, by its row.
 template <class Row, class Base, std::size_t Order>
 series<Base, Order> by_derivative(const series<Base, Order>& x) {
   return integral(first<Row>(x), x, series<Base, Order>(Row::dx(x, x)));

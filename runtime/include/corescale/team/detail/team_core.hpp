@@ -77,7 +77,7 @@ class master_gate {
 
   std::atomic<const thread_identity*> master_;
   const std::uint64_t generation_ = fork_generation();
-  bool busy_ = false;  // read and written by the master alone
+  bool busy_ = false;  // read and written only by the master
   const std::unique_ptr<change_of_hands> hands_;
 };
 
