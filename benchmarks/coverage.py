@@ -300,14 +300,14 @@ def drawn_orders(rng: np.random.Generator, blocks: int) -> Any:
 
 
 def reversed_orders(rng: np.random.Generator, blocks: int) -> Any:
-    """Every other one reverses the order before: plan.next_block."""
+    """Every other block reverses the order of the block before: plan.next_block."""
     order = drawn_orders(rng, blocks)
     order[1::2] = order[: blocks - 1 : 2, ::-1]
     return order
 
 
 def alternating_orders(rng: np.random.Generator, blocks: int) -> Any:
-    """Each reverses the order before."""
+    """Each block reverses the order of the block before."""
     return (np.arange(blocks)[:, None] + np.array([0, 1]) + rng.integers(2)) % 2
 
 

@@ -84,7 +84,7 @@ def next_block(
     records: Sequence[Record],
     together: tuple[tuple[Configuration, ...], ...] = (),
 ) -> Block:
-    """The next measuring block: its order is drawn; of two, every other block reverses the order before.
+    """The next measuring block, in a random order; with two configurations every other block reverses the last one.
 
     With drawn orders, each of two configurations follows the other in three of four launches. Half of the effect of one
     on the next launch would then be in their ratio. Reversing leaves a quarter, about as much as drawn orders leave in
