@@ -43,8 +43,8 @@ class Variant:
 
 
 OTHERS: Mapping[str, tuple[float, ...]] = {
-    "growth": (1.2, 3), "lent": (0, 8), "ranked": (10**6,), "level": (1e-3, 1e9), "own": (1e-3, 1e9), "drawn": (0, 1),
-    "least": (2, 12), "seen": (4, 8), "room": (0.1, 0.5), "cap": (1.5, 1e9),
+    "growth": (1.2, 3), "lent": (0, 8), "ranked": (10**6,), "level": (1e-3, 1e9), "interaction": (1e-3, 1e9),
+    "rare_levels": (0, 1), "fewest_pairs": (2, 12), "lead_errors": (4, 8), "pairs_share": (0.1, 0.5), "cap": (1.5, 1e9),
 }  # fmt: skip
 """Values at which a constant is off or changed; a third and three times as much if none is here."""
 
@@ -92,7 +92,7 @@ RULES = [
     Variant("later looks always planned", patches=((Plan, "of", classmethod(_several)),)),
     Variant("the first look at 6 pairs", patches=((confirmation, "first_look", lambda *_: 6),)),
     Variant("the first look at 10 pairs", patches=((confirmation, "first_look", lambda *_: 10),)),
-    Variant("room: a share of a budget alone", patches=((Race, "_room", _share_alone),)),
+    Variant("room for pairs: only a share of a budget", patches=((Race, "_room", _share_alone),)),
     Variant("no room kept for pairs", patches=((Race, "_room", lambda *_: 0),)),
     Variant("no pair in eight repeats an order", patches=((plan, "SHIFTED", 10**6),)),
 ]  # fmt: skip
