@@ -58,12 +58,12 @@ struct Thread {
   std::int32_t id;
   std::uint32_t state;
   std::uint32_t pool;
-  std::uint32_t others;         // threads that had this place before; sums are theirs too
+  std::uint32_t others;         // threads that had this place before; sums include theirs
   std::int64_t started, ended;  // ended is 0 while it lives
   std::int64_t since;           // when its state began
   std::int64_t cpu, queued;     // on a CPU, and ready but waiting for one; as of the last look
-  std::int64_t spent[states];   // wall time in each state; computing and allocating are not kept here
-  std::int64_t burnt[states];   // CPU time in each state; the same
+  std::int64_t spent[states];   // wall time in each state, except computing and allocating
+  std::int64_t burnt[states];   // CPU time in each state, with the same exceptions
   std::int64_t calls[states];
   std::int64_t share[shares];  // what it booked of the launch's shares: sums over threads count
   std::int64_t allocations, frees, bytes, allocating;  // estimated from one call in 64; allocating is cycles

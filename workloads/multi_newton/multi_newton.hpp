@@ -11,7 +11,7 @@
 
 namespace multi_newton {
 
-/// The problem: find all zeros of a function in [lower, upper]. The distance of any two is at least the length of an interval.
+/// The problem: find all zeros of a function in [lower, upper]. Any two zeros are at least the length of an interval apart.
 struct Problem {
   double lower;
   double upper;

@@ -24,10 +24,10 @@ from corescale.observe.watcher import Watcher
 from corescale.records import SHORT, Configuration, Record
 
 TELLING = 4
-"""launches of each configuration after which a race at 1% noise usually distinguishes them"""
+"""after this many launches of each configuration a race at 1% noise usually distinguishes them"""
 
 SET = re.compile(r"(?<!\S)env (-u \S+ |[A-Za-z_]\w*=\S* )+")
-"""pattern of variables as a line sets them"""
+"""matches the variables that a launch line sets"""
 
 ROOT = "--allow-run-as-root"
 """option of Open MPI's mpirun, which names it when it refuses to run"""
@@ -41,8 +41,8 @@ class Budget(Protocol):
         """Seconds that are left."""
 
     def begin(self, elapsed: Callable[[], float], untimed: Callable[[Sequence[Configuration]], int]) -> None:
-        """Adds a clock: seconds of this part of the run, and how many proofs launches of some configurations would
-        need."""
+        """Adds `elapsed`, the seconds of this part of the run, and `untimed`, the number of proofs that launches of
+        some configurations would need."""
 
     def takes(self, configurations: Sequence[Configuration]) -> float:
         """Seconds that launches of these take, with their proofs."""
@@ -53,13 +53,13 @@ class Policy(Protocol):
 
     @property
     def budget(self) -> Budget:
-        """What it counts."""
+        """The budget from which it counts its launches."""
 
     def add(self, record: Record) -> None:
-        """One launch of a complete block."""
+        """Takes note of one launch of a complete block."""
 
     def next_block(self) -> Block | None:
-        """None when enough was measured."""
+        """The next block; None once enough was measured."""
 
 
 def run(
@@ -73,7 +73,7 @@ def run(
     quiet: Callable[[], float] = lambda: 0.0,
     first: Callable[[], None] = lambda: None,
 ) -> tuple[Record, ...]:
-    """Launch what `policy` asks for and keep it, from where `store` ended; the records of complete blocks.
+    """Launch and keep what `policy` asks for, from where `store` ended. Returns the records of complete blocks.
 
     On any error, and on Ctrl-C, nothing of the program is left running, the block in flight is abandoned, and the
     records so far stay. Raises ProgramError if the baseline, or every launch of a first block, fails;
@@ -260,7 +260,7 @@ class _Loop:
             )
 
     def must_be_later(self, record: Record) -> None:
-        """The baseline, or the reference, is what everything is compared with: nothing can come if it never works."""
+        """Raises the error if the baseline or the reference never worked: everything would be compared with it."""
         if not any(earlier.ok and earlier.configuration == self.baseline for earlier in self.store.records):
             remedy = _remedy(record, "make it work, or pass -i: launches may fail then") + self._launched(record)
             raise self._lost(record)(f"{self.called(record)} {ending(record)}", remedy=remedy)

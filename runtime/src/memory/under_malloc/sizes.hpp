@@ -11,8 +11,8 @@
 namespace corescale::inline v0::process_heap {
 
 inline constexpr std::size_t slice = std::size_t{1} << 16;  ///< bytes; what pages and runs are made of
-inline constexpr std::size_t segment_bytes = std::size_t{1} << 22;  ///< 64 slices, aligned at as many bytes
-inline constexpr std::size_t largest_block = slice;                 ///< of a size class
+inline constexpr std::size_t segment_bytes = std::size_t{1} << 22;  ///< 64 slices, aligned to this size
+inline constexpr std::size_t largest_block = slice;                 ///< the largest block that has a size class
 inline constexpr std::size_t largest_run = 31 * slice;              ///< beyond it a mapping of its own
 inline constexpr std::size_t system_page = 4096;
 
@@ -32,7 +32,7 @@ constexpr std::size_t computed_class(std::size_t bytes) noexcept {
   return 8 * (doubling - 7) + ((bytes - 1) >> (doubling - 3));
 }
 
-/// The class of a size, which is rounded up to steps of 16 bytes.
+/// The class of a size. The size is rounded up to steps of 16 bytes.
 inline constexpr auto class_of_step = [] {
   std::array<std::uint8_t, table_bytes / 16 + 1> table{};
   for (std::size_t step = 1; step < table.size(); ++step)

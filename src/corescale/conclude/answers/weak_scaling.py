@@ -38,7 +38,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class WeakScaling:
-    """What may be said of it."""
+    """What may be claimed about weak scaling."""
 
     refusal: str
     """why this is not weak scaling; empty if it is"""
