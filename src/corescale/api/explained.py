@@ -18,7 +18,7 @@ from corescale.show import explain as show
 from corescale.show import files
 
 if TYPE_CHECKING:
-    import pandas as pd  # these take a second to load, which only what they draw waits for
+    import pandas as pd  # loading these takes a second, so only drawing does it
     from matplotlib.axes import Axes
 
     from corescale.show.charts import Chart
@@ -107,7 +107,7 @@ def kept(folder: Path) -> list[Path]:
 
 
 def keep(shown: Mapping[str, Any], folder: Path) -> Path:
-    """Writes the result behind the earlier ones; raises CorescaleError if that cannot be."""
+    """Writes the result after the earlier ones; raises CorescaleError if that cannot be."""
     files.make_folder(folder)
     path = folder / f"{int(kept(folder)[-1].stem) + 1 if kept(folder) else 1}.json"
     files.write(str(path), json.dumps(shown, indent=2))
@@ -115,7 +115,7 @@ def keep(shown: Mapping[str, Any], folder: Path) -> Path:
 
 
 def is_result(path: Path) -> bool:
-    """Whether a path is of explain: a folder of its results, or a file."""
+    """Whether a path belongs to explain: a folder of its results, or a file."""
     return path.suffix == ".json" or (paths.is_folder(path) and bool(kept(path)))
 
 

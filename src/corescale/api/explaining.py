@@ -41,7 +41,7 @@ Loadable = Callable[[measuring.Declare, ScanRequest, Machine], store.Run]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What came of one command."""
+    """What one command of explain led to."""
 
     shown: Mapping[str, Any]
     """everything, as JSON has it"""
@@ -62,7 +62,7 @@ def found(
 ) -> tuple[Found, Experiment]:
     """Launches the command with the profiler, and then without it, each time with one thing changed; raises
     CorescaleError."""
-    command_line.scan(request, command, machine)  # raises UsageError for what the swaps could not use
+    command_line.scan(request, command, machine)  # raises UsageError for options that the swaps could not use
     experiment = command_line.scan(replace(request, budget="none"), command, machine)
     hooks.files_must_work(experiment)
     seen, made = largest(experiment, machine, note)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line: one file for each verb. Only this room exits and writes standard output."""
+"""The command line: one file for each verb. Only this package exits and writes standard output."""
 
 import contextlib
 import errno
@@ -63,13 +63,14 @@ def _have_one_thread() -> None:
     """Makes OpenBLAS, which is loaded later, start no threads. If it wanted to and could not, it would interrupt this
     process.
 
-    Only the C library is told. Programs are started with `os.environ`, which stays what the shell gave.
+    Only the C library's copy of the environment is changed. Programs are started with `os.environ`, which stays as the
+    shell gave it.
     """
     os.putenv("OPENBLAS_NUM_THREADS", "1")
 
 
 def _run(words: list[str]) -> int:
-    """The exit status of a command line. The imports take long enough for a Ctrl-C."""
+    """The exit status of a command line. A Ctrl-C may come during the imports, because they take long."""
     from corescale.cli import streams, usage_errors  # noqa: PLC0415
     from corescale.cli.app import app  # noqa: PLC0415
     from corescale.declare.request import joined  # noqa: PLC0415

@@ -55,8 +55,8 @@ def measure(experiment: Experiment, request: RunRequest, machine: Machine) -> st
 
 
 def as_planned(experiment: Experiment, unloadable: PreloadError | None) -> Experiment:
-    """The experiment as planned. Its levels count as asked for, so an allocator that cannot be preloaded here is an
-    error."""
+    """The experiment as planned. Its levels count as named by the user, so an allocator that cannot be preloaded here
+    is an error."""
     if unloadable is not None:
         raise unloadable
     return experiment

@@ -26,7 +26,7 @@ from corescale.show import files, text
 SECONDS = 0.1
 """seconds of the sentinel: as long as a test's launch, and much longer than the start of a process"""
 BLOCKS = (8, 12, 20, 40, 100)
-"""numbers of blocks for which the smallest difference is said"""
+"""numbers of blocks for which the smallest difference is printed"""
 FEWEST = stats.fewest_blocks(detectable.CONFIDENCE)
 """the fewest blocks of a gate"""
 MOST_PAIRS = 100_000

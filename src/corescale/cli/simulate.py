@@ -26,7 +26,7 @@ from corescale.show import text
 
 GRADERS = ("mpi", "slurm", "ssh")
 GRADED = ("1x1x1", "2x1x1", "1x2x1")
-"""layouts that are also simulated and launched if forecasts are graded: most machines can"""
+"""layouts that are also simulated and launched if forecasts are graded, because most machines can launch them"""
 RUNS = 3
 """real launches of each graded layout, and further simulated ones of each that may be the fastest"""
 CLOSE = 1.25

@@ -22,7 +22,7 @@ WORKLOADS = (
 
 
 def bundled(program: str) -> str:
-    """The path of a workload that ships with corescale, where no program on PATH has that name."""
+    """The path of a workload that ships with corescale, if no program on PATH has that name."""
     if program not in WORKLOADS or shutil.which(program):
         return program
     try:
@@ -32,7 +32,7 @@ def bundled(program: str) -> str:
 
 
 def folder(name: str) -> Path:
-    """A folder that ships with corescale: beside the package in a wheel, at the root of a source tree."""
+    """A folder that ships with corescale: in the package of a wheel, at the root of a source tree."""
     package = Path(__file__).resolve().parents[1]
     return next((path for path in (package / name, package.parents[1] / name) if path.is_dir()), package / name)
 

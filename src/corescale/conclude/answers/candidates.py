@@ -42,7 +42,7 @@ class Candidate:
     failed: tuple[int, int] = (0, 0)
     """how many of its launches failed, and how many there were; both include confirmation pairs"""
     capped: bool = False
-    """whether it is excluded because most of its launches were killed as too slow"""
+    """whether it is excluded because most of its launches were too slow and were killed"""
 
 
 def candidates(records: Sequence[Record], experiment: Experiment, racing: RaceAnswer) -> tuple[Candidate, ...]:
@@ -84,7 +84,8 @@ def _excluded(records: Sequence[Record], c: Configuration, experiment: Experimen
     """Why `c` may not win, or None. Failures in confirmation pairs count, except for the baseline. `why`: the reason
     for which the race has eliminated it, if it has.
 
-    If launches may fail (-i), failures exclude only what the race has eliminated, and what never succeeded.
+    If launches may fail (-i), failures exclude only configurations that the race has eliminated or that never
+    succeeded.
     """
     fresh = () if c == baseline(experiment) else of(records, c, "confirm")
     launches = (*of(records, c), *(record for record in fresh if not record.ok))
@@ -183,7 +184,7 @@ def fastest_flaky(
 ) -> Flaky | None:
     """The fastest of those that look faster than the answer and the baseline by more than the tolerance; None for none.
 
-    Those that failed only in confirmation pairs, which were to confirm them, are said there.
+    Configurations that failed only in confirmation pairs are left out: the result of the confirmation names them.
     """
     answers = next((c.ratio.estimate for c in found if c.configuration == chosen and c.ratio.estimate > 0), 1.0)
     faster = [c for c in found if c.excluded and c.ratio.estimate > max(1, answers) * (1 + experiment.stop.within)]

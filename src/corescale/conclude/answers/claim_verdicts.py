@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verdict of intervals on a claim about one ratio, every level, several levels or their mean; or why there is
+"""The verdict on a claim about one ratio, every level, several levels or their mean, by intervals; or why there is
 none."""
 
 from collections.abc import Mapping, Sequence
@@ -61,7 +61,7 @@ def judge(ratio: Interval, finding: Finding) -> Verdict:
 
 
 LEFT_OUT = "left out of this run"
-"""how the reason begins if the run has no such level"""
+"""the beginning of the reason if the run has no such level"""
 
 
 def lacking(rows: "pd.DataFrame", needs: Mapping[str, int]) -> str:

@@ -38,5 +38,5 @@ def over_chord(rows: "pd.DataFrame", y: str, along: str, alike: Sequence[str]) -
 
 
 def _at(end: "pd.DataFrame", alike: Sequence[str], rows: "pd.DataFrame") -> "pd.Series":
-    """The mean value at one end, beside every row."""
+    """The mean value at one end, for every row."""
     return rows.join(end.groupby(list(alike))["_value"].mean().rename("_end"), on=list(alike))["_end"]
