@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view group_prefix = "corescale-launch-";
 constexpr std::uint64_t no_limit = std::uint64_t{1}
-                                   << 62;  // bytes; version 1 writes none as 2^63 less a page
+                                   << 62;  // bytes; version 1 writes 2^63 less a page for no limit
 
 descriptor opened(const std::string& directory) {
   return descriptor(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

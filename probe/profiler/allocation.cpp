@@ -18,7 +18,7 @@ constexpr std::int32_t mean_gap = 64, later_gap = 512;
 constexpr std::uint32_t many = 2048;  // timed calls: their mean is known to a few percent
 constexpr std::size_t large = std::size_t{1}
                               << 17;  // bytes from which each call is timed: it may clear pages for long
-constexpr std::uint64_t longest = 150'000;  // cycles of a sampled call; beyond, it was put off its CPU
+constexpr std::uint64_t longest = 150'000;  // cycles of a sampled call; a longer one was put off its CPU
 constexpr int batches = 16, batch = 64;
 
 void* first_malloc(std::size_t size);
@@ -42,8 +42,8 @@ struct Reals {
 alignas(16) char early[1 << 16];
 std::atomic<std::size_t> early_used;
 bool resolving = false, resolved = false;
-bool has_new = false;        // the next allocator has `new` and `delete`; others' call malloc, and are counted there
-bool new_is_malloc = false;  // of the C++ library, and malloc is this one
+bool has_new = false;        // the next allocator has `new` and `delete`; if not, these call malloc and are counted there
+bool new_is_malloc = false;  // `new` is the C++ library's, and calls the malloc of this file
 
 bool is_early(const void* place) {
   return reinterpret_cast<std::uintptr_t>(place) - reinterpret_cast<std::uintptr_t>(early) < sizeof early;
@@ -67,7 +67,7 @@ void first_free(void* place) {
 }
 void* first_calloc(std::size_t count, std::size_t size) {
   resolve_allocation();
-  return resolved ? real.calloc(count, size) : early_memory(count * size);  // of zeros
+  return resolved ? real.calloc(count, size) : early_memory(count * size);  // this memory is zero
 }
 void* first_realloc(void* place, std::size_t size) {
   resolve_allocation();
@@ -75,7 +75,7 @@ void* first_realloc(void* place, std::size_t size) {
 }
 
 std::uint64_t cycles_of_a_look = 0;
-std::uint32_t cycles_of_a_call = 0;  // as in the header, of a child that forks too
+std::uint32_t cycles_of_a_call = 0;  // as in the header; a child of a fork has it, too
 std::atomic<std::uint64_t> cycles_in_faults, faults_looked_at;
 
 std::uint64_t cycles_of_a_fault() {
@@ -259,7 +259,7 @@ void time_faults() {
   const std::int64_t found = faults() - before;
   local.thread->faults_before += found;
   madvise(const_cast<char*>(place), sizeof place, MADV_DONTNEED);
-  if (found >= static_cast<std::int64_t>(pages)) {  // not if the program keeps all its pages in memory
+  if (found >= static_cast<std::int64_t>(pages)) {  // fewer if the program locks all its pages in memory
     cycles_in_faults += took;
     faults_looked_at += pages - first;
     file->header.cycles_of_a_fault = static_cast<std::uint32_t>(cycles_of_a_fault());

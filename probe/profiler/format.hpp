@@ -72,17 +72,17 @@ struct Thread {
   std::int64_t unsited[states];
   std::int64_t cpu_since, ticked, last_yield;
   std::uint64_t argument;
-  std::int64_t cpu_before, queued_before;  // of its clocks when it began, without what others had here
+  std::int64_t cpu_before, queued_before;  // its clocks when it began, less what earlier threads in this place had used
   std::int64_t timer;                      // of its ticks; -1: none
-  std::int64_t faults, faults_before;      // pages touched first, as of the last look; and when it began
-  std::int64_t faults_timed;               // at most these are in `allocating` already
+  std::int64_t faults, faults_before;      // first touches of pages at the last look, and when it began
+  std::int64_t faults_timed;               // at most this many of them are in `allocating` already
 };
 
 struct Stack {
   std::uint64_t key;  // 0: free
   std::uint64_t depth;
   std::int64_t weight[states];   // nanoseconds
-  std::uint64_t frame[deepest];  // the upper 16 bits: how often another object had come to where one was
+  std::uint64_t frame[deepest];  // upper 16 bits: how often an object had been loaded where another was before
 };
 
 // One parallel region of OpenMP, by its outlined function.
@@ -133,7 +133,7 @@ struct Header {
 struct File {
   Header header;
   alignas(
-      4096) char modules[module_bytes];  // lines of /proc/self/maps behind the number of frame's upper bits
+      4096) char modules[module_bytes];  // lines of /proc/self/maps, each after the number that frame's upper bits have
   alignas(4096) Region region[most_regions];
   alignas(4096) Messages messages[most_messages];
   alignas(4096) std::int64_t busy[most_buckets];  // CPU nanoseconds in each 10 ms from the start

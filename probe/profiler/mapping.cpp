@@ -36,7 +36,7 @@ int descriptor_of(const char* folder) {
   return -1;
 }
 
-bool whole = false;  // the file has all its room: the kernel gives it no other way
+bool whole = false;  // the disk space of the whole file is reserved, because the kernel cannot reserve a part
 constexpr std::size_t page = 4096;
 std::atomic<bool> has_room[sizeof(File) / page + 1];
 

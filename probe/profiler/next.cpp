@@ -10,7 +10,7 @@ namespace corescale::profiler {
 namespace {
 
 const link_map* first_object = nullptr;
-const link_map* last_object = nullptr;  // of those that the program began with
+const link_map* last_object = nullptr;  // the last of the objects that the program began with
 
 std::atomic<std::uintptr_t> unloadings;
 
@@ -26,12 +26,12 @@ void* in_object(const char* path, const char* name) {
   void* const library = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
   if (!library) return nullptr;
   void* const found = dlsym(library, name);
-  next<int(void*)>("dlclose")(library);  // whoever calls keeps it
+  next<int(void*)>("dlclose")(library);  // the caller keeps its own reference
   return found;
 }
 
 struct Object {
-  int left;  // to pass over
+  int left;  // how many objects are still to be skipped
   char path[4096];
 };
 

@@ -25,14 +25,14 @@ struct Local {
   std::int32_t countdown;  // allocations until one is timed
   std::int32_t gap;
   std::uint32_t random;
-  std::uint32_t timed;  // allocations
+  std::uint32_t timed;  // allocations that were timed
   bool in_allocator;
   bool own;  // what it allocates is the profiler's: see OwnMemory
   bool spinning;
-  struct Wait* wait;     // the one that it is in
-  const void* runtime;   // a function of the one that its parallel region runs on; null outside
+  struct Wait* wait;     // the wait that the thread is in
+  const void* runtime;   // a function of the runtime that its parallel region runs on; null outside of regions
   struct Team* team;     // of its last parallel region
-  std::int64_t in_team;  // how long it has computed for that
+  std::int64_t in_team;  // how long it has computed for that region
 };
 inline constinit thread_local Local local __attribute__((tls_model("initial-exec"))) = {};
 
@@ -49,7 +49,7 @@ inline bool live() { return file && !file->header.finished; }
 
 inline std::int64_t now(clockid_t clock = CLOCK_MONOTONIC) {
   timespec time{};
-  if (clock_gettime(clock, &time) != 0) return 0;  // of a thread that has gone
+  if (clock_gettime(clock, &time) != 0) return 0;  // the thread has ended
   return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec;
 }
 inline std::int64_t cpu_now() { return now(CLOCK_THREAD_CPUTIME_ID); }
@@ -112,8 +112,8 @@ void change(Word to, Word from);
 
 // mapping.cpp
 void open_file();
-void read_modules(std::uint64_t sought = 0);  // keeps where the program's objects are
-void forget_ranges();                         // other objects may come where some were
+void read_modules(std::uint64_t sought = 0);  // records at which addresses the program's objects are
+void forget_ranges();                         // other objects may be loaded at the same addresses
 bool room(void* place, std::size_t size);     // whether it can be written there: a full disk kills who writes
 std::uint64_t placed(std::uint64_t address);  // a frame at this address, as of now
 void begin_child();
@@ -159,7 +159,7 @@ void end_allocation();
 void resolve_waits();
 
 // wait.cpp
-Word counted(State state);  // what a thread in this state is counted as
+Word counted(State state);  // the count to which a thread in this state belongs
 void turn(State to, State from);
 struct Wait {
   explicit Wait(State state);

@@ -154,7 +154,7 @@ void end_thread() {
   const std::int64_t time = now();
   log(computing, thread->cpu - thread->ticked);
   book_busy(*thread, time);
-  if (thread->state != computing) {  // also where it was cancelled, and left no wait
+  if (thread->state != computing) {  // also if the thread was cancelled in a wait, which it never left
     thread->spent[thread->state] += time - thread->since;
     thread->burnt[thread->state] += cpu_since(thread->cpu_since);
   }
@@ -184,7 +184,7 @@ void confine() {
       stop_ticks(thread);
   file->header.confined = 1;
   finish();
-  for (int waited = 0; ticking && waited < 1000; ++waited) usleep(10);  // they make calls of the system
+  for (int waited = 0; ticking && waited < 1000; ++waited) usleep(10);  // ticks make calls of the system
 }
 
 }  // namespace corescale::profiler

@@ -31,13 +31,13 @@ std::int64_t worth_an_event(std::uint64_t count) {
 
 constexpr std::size_t page = 4096;
 std::atomic<bool> has_room[sizeof(Timeline) / page + 1];
-bool whole = false;  // it has all its room: the kernel gives it no other way
+bool whole = false;  // the disk space of the whole file is reserved, because the kernel cannot reserve a part
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
 
-// Whether what is there may be written: if the disk is full, writing would kill the program.
+// Whether this place may be written to: if the disk is full, writing would kill the program.
 bool room(const void* place) {
   const std::size_t number = (static_cast<const char*>(place) - reinterpret_cast<const char*>(line)) / page;
   if (whole || has_room[number].load(std::memory_order_relaxed)) return true;
@@ -101,7 +101,7 @@ void log(State state, std::int64_t length, const Stack* place) {
   event.state = state;
   event.time = now();
   event.place = place ? place->key : 0;
-  __atomic_store_n(&event.length, sum, __ATOMIC_RELEASE);  // last: an event without it is none
+  __atomic_store_n(&event.length, sum, __ATOMIC_RELEASE);  // written last: an event without a length does not count
   sum = 0;
 }
 
