@@ -94,7 +94,7 @@ class accounts {
 
   std::map<pid_t, schedule_times> threads_;
   std::map<pid_t, sighting> sightings_;
-  schedule_times before_;  // of the main process, until its program was executed
+  schedule_times before_;  // the main process's times until its program was executed
   schedule_times ended_threads_;
   bool scheduled_ = false, children_undetected_ = false, left_group_ = false;
   std::vector<ended_process> ended_;

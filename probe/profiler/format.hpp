@@ -61,11 +61,11 @@ struct Thread {
   std::uint32_t others;         // threads that had this place before; sums include theirs
   std::int64_t started, ended;  // ended is 0 while it lives
   std::int64_t since;           // when its state began
-  std::int64_t cpu, queued;     // on a CPU, and ready but waiting for one; as of the last look
+  std::int64_t cpu, queued;     // time on a CPU, and time ready but waiting for one, at the last look
   std::int64_t spent[states];   // wall time in each state, except computing and allocating
   std::int64_t burnt[states];   // CPU time in each state, with the same exceptions
   std::int64_t calls[states];
-  std::int64_t share[shares];  // what it booked of the launch's shares: sums over threads count
+  std::int64_t share[shares];  // its part of the launch's shares; only sums over threads have a meaning
   std::int64_t allocations, frees, bytes, allocating;  // estimated from one call in 64; allocating is cycles
   std::int64_t ticks;
   std::uint64_t start;  // the function that the thread runs
@@ -73,7 +73,7 @@ struct Thread {
   std::int64_t cpu_since, ticked, last_yield;
   std::uint64_t argument;
   std::int64_t cpu_before, queued_before;  // its clocks when it began, less what earlier threads in this place had used
-  std::int64_t timer;                      // of its ticks; -1: none
+  std::int64_t timer;                      // the timer of its ticks; -1: none
   std::int64_t faults, faults_before;      // first touches of pages at the last look, and when it began
   std::int64_t faults_timed;               // at most this many of them are in `allocating` already
 };
@@ -156,7 +156,7 @@ struct Event {
 struct Timeline {
   std::int32_t process;
   std::uint32_t version;
-  std::int64_t started;  // as of the profile
+  std::int64_t started;  // the same time as in the profile
   std::uint64_t count;   // more than most_events were not kept
   std::uint64_t reserved;
   Event event[most_events];

@@ -29,7 +29,7 @@ class Symbol {
 
  private:
   struct Entry {
-    std::atomic<std::uintptr_t> object;  // with the number of unloadings that were seen; 0: free
+    std::atomic<std::uintptr_t> object;  // combined with the number of unloadings that were seen; 0: free
     std::atomic<void*> function;
   };
   static constexpr std::size_t most_objects = 16;
@@ -41,7 +41,7 @@ class Symbol {
 
   const char* name_;
   const char* version_;
-  std::atomic<void*> everyones_{nullptr};  // of a library that was there when the program began
+  std::atomic<void*> everyones_{nullptr};  // the function of a library that was there when the program began
   std::atomic<bool> writing_{false};
   Entry entry_[most_objects]{};
 };

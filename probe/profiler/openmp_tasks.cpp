@@ -11,7 +11,7 @@ namespace {
 // A task's function: GCC's has one argument, LLVM's has two. Passing more does no harm.
 using Function = long(long, long);
 
-constexpr std::size_t most_functions = 128;  // of others, tasks that are run in waits count as waits
+constexpr std::size_t most_functions = 128;  // tasks of further functions count as waits if they are run in waits
 std::atomic<Function*> function[most_functions];
 
 template <std::size_t k>

@@ -16,7 +16,7 @@
 namespace corescale::profiler {
 namespace {
 
-constexpr std::int64_t period = 10'000'000;    // of CPU time; kernels tick every 1 to 10 ms
+constexpr std::int64_t period = 10'000'000;    // nanoseconds of CPU time; kernels tick every 1 to 10 ms
 constexpr std::int64_t yields_again = 50'000;  // between two yields of a loop that spins
 
 // The kernel's number of a timer.

@@ -24,7 +24,7 @@ namespace corescale::probe {
 namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
-constexpr double look_share = 0.005;    // of one core, at most, for looking at the tree
+constexpr double look_share = 0.005;    // share of one core that looking at the tree may take
 constexpr double first_look = 0.01;     // seconds; a look at one process takes 50 us of another core
 constexpr double kill_patience = 10;    // seconds
 constexpr double blind_patience = 0.5;  // seconds, if nothing can be examined

@@ -14,7 +14,7 @@ namespace ant_colony {
 
 struct Search {
   Solution best;
-  int threads = 1;  ///< that took part
+  int threads = 1;  ///< threads that took part
 };
 
 /// The best of options.colonies independent colonies, over OpenMP's threads, by the schedule that

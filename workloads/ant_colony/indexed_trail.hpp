@@ -81,7 +81,7 @@ class IndexedTrail {
   const Problem& problem_;
   std::size_t n_, k_;
   std::vector<double> tau_, visibility_, attraction_;
-  std::vector<std::uint8_t> rank_;  ///< of j among the candidates of i
+  std::vector<std::uint8_t> rank_;  ///< rank of j among the candidates of i
 };
 
 }  // namespace ant_colony

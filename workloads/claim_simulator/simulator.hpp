@@ -26,7 +26,7 @@ enum class Placement {
 /// A machine that need not be here.
 struct SimulatedMachine {
   std::uint32_t threads = 2;     ///< at least 1
-  std::uint32_t l3_domains = 1;  ///< that the threads span; at most as many as threads
+  std::uint32_t l3_domains = 1;  ///< L3 domains that the threads span; at most as many as threads
   Placement placement = Placement::compact;
   bool sleeping = false;  ///< threads sleep before the loop: they start after fork_cold, not fork_hot
   double unevenness = 0;  ///< the slowest core takes 1 + this times as long as the mean, the fastest 1 - this
@@ -42,7 +42,7 @@ struct SimulatedMachine {
 /// What a call of the loop took, in simulated nanoseconds.
 struct Outcome {
   double ns = 0;
-  double waited_ns = 0;  ///< of all threads, for counters that others held and for their lines
+  double waited_ns = 0;  ///< time that all threads waited for counters that others held, and for their lines
   std::uint64_t claims = 0;
   std::uint64_t steals = 0;
   corescale::detail::loop_times times{};  ///< of its blocks in picoseconds, as a policy learns them

@@ -15,8 +15,8 @@ namespace digital_evolution {
 struct Outcome {
   Tally tally;
   std::uint64_t state_hash = 0;
-  Account account;     ///< of the updates
-  double seconds = 0;  ///< of the updates
+  Account account;     ///< account of the updates
+  double seconds = 0;  ///< time of the updates
   int threads = 1;
 };
 

@@ -14,7 +14,7 @@ template <class Heap>
 struct Message {
   std::uint32_t tag = 0;
   Registers<Heap> payload;
-  Strings<Heap> badges;  ///< of the sender
+  Strings<Heap> badges;  ///< the sender's badges
 };
 
 /// Messages to the four neighbours.
@@ -27,7 +27,7 @@ struct Outbox {
 /// The state on which the instructions of a cell act in one update.
 template <class Heap>
 struct Body {
-  std::int64_t& stock;  ///< of resource
+  std::int64_t& stock;  ///< resource of the cell
   std::int64_t& spent;
   const Strings<Heap>& badges;
   Outbox<Heap>& outbox;

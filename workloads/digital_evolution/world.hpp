@@ -37,8 +37,8 @@ template <class Heap>
 class World {
  public:
   static constexpr int round = 8;                   ///< updates from one round of births to the next
-  static constexpr std::int64_t endowment = 16;     ///< of each first cell
-  static constexpr std::int64_t lowest_price = 16;  ///< of a birth
+  static constexpr std::int64_t endowment = 16;     ///< resource of each first cell
+  static constexpr std::int64_t lowest_price = 16;  ///< lowest price of a birth
   static constexpr int best_reward = 16;            ///< the highest fitness
 
   explicit World(const Options& options) : options_(options), cells_(options.cells()) {}
@@ -159,7 +159,7 @@ class World {
   static int opposite(int direction) { return direction ^ 2; }
 
  private:
-  static constexpr int messages_per_update = 2;  ///< that a cell handles from each neighbour
+  static constexpr int messages_per_update = 2;  ///< messages that a cell handles from each neighbour
   static constexpr int kinship_register = 2, direction_register = 3;
 
   static std::size_t parity(int update) { return static_cast<std::size_t>(update & 1); }

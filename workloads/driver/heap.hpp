@@ -19,7 +19,7 @@ namespace driver {
 struct Account {
   std::uint64_t allocations = 0, bytes = 0;
   std::uint64_t at_work = 0;  ///< samples while the thread worked, not while it waited for others
-  std::uint64_t in_heap = 0;  ///< those of them within operator new or delete
+  std::uint64_t in_heap = 0;  ///< the samples within operator new or delete
   std::uint64_t freed = 0, freed_elsewhere = 0;  ///< blocks; those that another thread had asked for
 
   double share() const { return static_cast<double>(in_heap) / static_cast<double>(at_work); }

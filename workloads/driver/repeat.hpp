@@ -12,7 +12,7 @@ namespace driver {
 struct Repeated {
   double seconds;  ///< mean of a run
   long repeats;
-  double least_seconds;  ///< of the fastest run
+  double least_seconds;  ///< time of the fastest run
 };
 
 /// Runs `body` until `least` has passed in all, at least once (Bell and Hepperger 2012, section II: a second).

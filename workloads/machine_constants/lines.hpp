@@ -20,7 +20,7 @@ namespace machine_constants {
 /// The result of repeated runs of a measurement.
 struct Quantity {
   double value = 0;
-  double spread = 0;  ///< of the middle half of the runs, over the value: 0 if all took the same time
+  double spread = 0;  ///< range of the middle half of the runs, over the value: 0 if all took the same time
 
   Quantity scaled(double factor) const { return {value * factor, spread}; }
 };

@@ -16,7 +16,7 @@ struct Problem {
   double lower;
   double upper;
   std::size_t intervals;
-  int steps;       ///< of Newton's method in each
+  int steps;       ///< steps of Newton's method in each interval
   double epsilon;  ///< an x with |f(x)| below this is a zero
 
   /// Length of an interval.

@@ -14,13 +14,13 @@ namespace pairwise_clustering {
 struct Options {
   std::size_t clusters = 0;   ///< 0: the widest gap between the temperatures of two splits decides
   std::size_t at_most = 10;   ///< the most clusters, if `clusters` is 0
-  std::uint64_t seed = 1;     ///< of the power method's start
+  std::uint64_t seed = 1;     ///< seed of the power method's start
   double cooling = 0.9;       ///< the next temperature over this one
   double after_split = 0.97;  ///< the same, once there has been a split
   double least_size = 5;      ///< points in a cluster that may split; half of the mean size, if that is less
   std::size_t wait = 3;       ///< temperatures from a split to the next test
-  std::size_t most_steps = 40;    ///< of M and P at fixed energies
-  std::size_t most_passes = 100;  ///< at one temperature
+  std::size_t most_steps = 40;    ///< most steps of M and P at fixed energies
+  std::size_t most_passes = 100;  ///< most passes at one temperature
   double settled = 1e-3;          ///< sum |dM| / N, and mean |d eps| / T, below which nothing moves
   double frozen = 2e-3;           ///< fuzziness below which every point has its cluster
   double coldest = 1e-5;          ///< last temperature over the first
@@ -46,7 +46,7 @@ struct Outcome {
   double energy = 0;  ///< H
   double gap =
       0;  ///< temperature at which this number of clusters began, over that at which it ended; 0 if it was given
-  std::vector<std::size_t> labels;  ///< of this rank's rows
+  std::vector<std::size_t> labels;  ///< labels of this rank's rows
   std::vector<AtTemperature> history;
   std::vector<Split> tree;
 };

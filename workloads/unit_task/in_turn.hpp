@@ -26,8 +26,8 @@ namespace unit_task {
 struct Contender {
   std::string name;
   corescale::loop_options options;
-  double least_seconds = std::numeric_limits<double>::max();  ///< of the fastest call
-  double seconds = 0;                                         ///< of all calls
+  double least_seconds = std::numeric_limits<double>::max();  ///< time of the fastest call
+  double seconds = 0;                                         ///< time of all calls
   long calls = 0;
 
   bool learns() const {

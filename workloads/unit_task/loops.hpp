@@ -46,7 +46,7 @@ struct Needs {
 };
 
 inline Needs task_needs(const Shape& shape) {
-  constexpr double least_ns = 0.3;  // of an iteration that does nothing
+  constexpr double least_ns = 0.3;  // nanoseconds of an iteration that does nothing
   const double bytes = TaskLoop<Compute::real>::bytes(shape.n, shape.task, shape.buffers, shape.threads);
   return {least_ns + static_cast<double>(shape.task.operations) * operation_ns(shape),
           bytes / static_cast<double>(shape.n)};

@@ -134,7 +134,7 @@ class registry {
   std::size_t size_ = 0;
   live_numbers live_;
   room* rooms_ = nullptr;
-  pool* lost_ = nullptr;  ///< of the parent's threads: others' blocks may still name them
+  pool* lost_ = nullptr;  ///< pools of the parent's threads: others' blocks may still name them
   bool hold_ = true;
 };
 

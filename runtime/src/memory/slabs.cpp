@@ -14,7 +14,7 @@ struct slab {
   char* cut;  ///< the first byte that is in no block yet
   char* end;
   std::size_t blocks;
-  std::size_t spare;  ///< of these; counted by release() only
+  std::size_t spare;  ///< how many of these are spare; only release() counts them
 
   bool is_whole() const noexcept { return spare == blocks; }
 };

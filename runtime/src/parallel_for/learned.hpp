@@ -65,7 +65,7 @@ struct alignas(cache_line / 2) loop_record {
   std::atomic<std::uint64_t> sampled_at{0};   ///< ticks at the last sample
   std::atomic<std::uint64_t> alone_up_to{0};  ///< iterations that were lately found not to pay for a fork
   std::atomic<float> iteration_ns{
-      0};  ///< in blocks of a forked loop, or alone if none is forked; 0: not known
+      0};  ///< measured in blocks of a forked loop, or on the caller alone if none is forked; 0: not known
   std::atomic<float> alone_ns{
       0};  ///< an iteration of a short loop that is forked, on the caller alone; 0: not known
   std::atomic<float> spread{0};

@@ -22,7 +22,7 @@ struct unit_block {
 struct range_counters {
   struct alignas(cache_line) counter {
     std::atomic<std::uint64_t> range;
-    std::atomic<std::uint32_t> group;  ///< of the thread alone at this counter
+    std::atomic<std::uint32_t> group;  ///< the group of the only thread at this counter
   };
   range_counters() noexcept {}
   union {

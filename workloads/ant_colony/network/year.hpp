@@ -18,18 +18,18 @@ namespace network {
 /// The options of a search, besides the problem.
 struct Work {
   ColonyOptions colony;
-  int iterations = 1000;  ///< of a month: independent colonies
-  int threads = 1;        ///< of this rank
+  int iterations = 1000;  ///< independent colonies of a month
+  int threads = 1;        ///< threads of this rank
 };
 
 /// Where the time of a month went, in seconds.
 struct MonthTimes {
-  double all = 0;       ///< from its first iteration to its result; of the slowest rank
+  double all = 0;       ///< from the first iteration to the result, on the slowest rank
   double parallel = 0;  ///< while iterations ran
   double busiest = 0;   ///< a thread's time in iterations, the largest over threads
   double busy = 0;      ///< the same, added up over threads
-  double waiting = 0;   ///< for the slowest rank, the mean over ranks
-  double merging = 0;   ///< of the bests of threads and ranks, with messages, once all ranks have arrived
+  double waiting = 0;   ///< time spent waiting for the slowest rank, the mean over ranks
+  double merging = 0;   ///< time of merging the bests of threads and ranks, with messages, once all ranks have arrived
 };
 
 /// The result of a search and its times. Months are in their order; only rank 0 has solutions and texts.
@@ -48,7 +48,7 @@ struct Year {
   double wait_seconds = 0, merge_seconds = 0, serialise_seconds = 0, output_seconds = 0;
   double parallel_seconds = 0, busy_seconds = 0, busiest_seconds = 0;
   long sends = 0, bytes = 0, most_bytes = 0;
-  int threads;  ///< of all ranks
+  int threads;  ///< threads of all ranks
   driver::Account account;
 };
 

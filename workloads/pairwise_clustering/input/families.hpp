@@ -13,7 +13,7 @@ namespace pairwise_clustering {
 /// since, by replaced bases, and by bases lost and gained.
 struct FamilyShape {
   std::vector<std::size_t> sizes;  ///< members of each family
-  std::size_t subfamilies = 1;     ///< of each family; its members in turn
+  std::size_t subfamilies = 1;     ///< subfamilies of each family; members are divided among them in turn
   std::size_t length = 300;        ///< bases; an Alu has about 300
   double divergence =
       0.15;  ///< share of bases that a consensus has of its own; of a subfamily's, a third of that

@@ -14,9 +14,9 @@ namespace corescale::inline v0 {
 struct loop_description {
   std::uint64_t n = 0;           ///< iterations, at least 1
   std::uint32_t threads = 1;     ///< threads that may take part, at most n
-  std::uint32_t cores = 1;       ///< that the process may use; more threads than this is oversubscription
-  std::uint32_t l3_domains = 1;  ///< of those cores
-  std::uint64_t block = 0;       ///< what the caller asked for, 0 for nothing
+  std::uint32_t cores = 1;       ///< cores that the process may use; more threads than this is oversubscription
+  std::uint32_t l3_domains = 1;  ///< L3 domains of those cores
+  std::uint64_t block = 0;       ///< the size that the caller asked for, 0 for none
   loop_cost cost{};
   double iteration_ns = 0;  ///< mean, as learned at this call site; 0: not known
   double spread = 0;        ///< coefficient of variation between blocks, as learned

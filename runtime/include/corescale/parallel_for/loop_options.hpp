@@ -42,8 +42,8 @@ struct loop_share {
   std::uint64_t iterations = 0;
   std::uint64_t claims = 0;  ///< blocks that it ran
   std::uint64_t steals = 0;  ///< ranges that it took from others' shares
-  double start_ns = 0;       ///< from the call to this share's first block
-  double busy_ns = 0;        ///< from its first block to the end of its last, claims between them included
+  double start_ns = 0;       ///< time from the call to this share's first block
+  double busy_ns = 0;        ///< time from its first block to the end of its last, with the claims between them
 };
 
 /// What a call did, on request. The shares are the caller's, so that a call allocates nothing. One is filled in for each thread, in the
@@ -55,11 +55,11 @@ struct loop_statistics {
   std::uint64_t block = 0;  ///< iterations claimed at once, at most
   std::uint64_t claims = 0;
   std::uint64_t steals = 0;
-  std::uint32_t threads = 0;  ///< that took part
+  std::uint32_t threads = 0;  ///< threads that took part
   std::uint32_t counters =
-      0;                  ///< that blocks were claimed from; 0: the caller ran the loop alone, without claims
+      0;                  ///< counters from which blocks were claimed; 0: the caller ran the loop alone, without claims
   bool clamped = false;   ///< the policy's formula gave no usable block: a bound took its place
-  double elapsed_ns = 0;  ///< of the whole call
+  double elapsed_ns = 0;  ///< time of the whole call
 };
 
 }  // namespace corescale

@@ -25,15 +25,15 @@ struct parcel {
 
 struct alignas(cache_line) heap {
   std::array<page*, num_classes>
-      bins;  ///< of each class, the page to take from: the one that a block came back to last
+      bins;  ///< for each class, the page to take from: the page to which a block was returned last
   std::array<page*, num_classes> lists;  ///< the first page of each list; no_page for none
-  std::array<parcel, 64> parcels{};      ///< by page
+  std::array<parcel, 64> parcels{};      ///< hashed by page
   page* look_next;                       ///< the listed page to look at when another is needed
   std::size_t look_class = 0;
   std::uint64_t random = 0;     ///< hardened
   int process = 0, thread = 0;  ///< the kernel's numbers; 0: no thread has it
   bool lost = false;            ///< in a child of fork(): its thread is in the parent only
-  heap* next = nullptr;         ///< of all heaps; never changes
+  heap* next = nullptr;         ///< the next of all heaps; never changes
   heap* next_abandoned = nullptr;
   void** quarantine = nullptr;  ///< hardened: what was returned last
   std::size_t quarantined = 0;

@@ -34,7 +34,7 @@ constinit std::size_t room = 0;
 constinit mapping_counts counts{};
 constinit std::array<kept_mapping, 16> kept{};  // oldest first
 constinit std::size_t num_kept = 0;
-constinit std::atomic<std::uint64_t> oldest_since{0};  // of kept[0]; 0: none
+constinit std::atomic<std::uint64_t> oldest_since{0};  // since when kept[0] is kept; 0: none is
 
 std::size_t home_of(const void* memory) noexcept {
   return static_cast<std::size_t>(

@@ -25,7 +25,7 @@ struct page {
   block* free = nullptr;
   std::uint32_t used = 0;
   std::uint32_t slow_at = 0;          ///< a return that leaves this many blocks in use takes the slow path
-  std::atomic<heap*> owner{nullptr};  ///< none of a run, which is one block
+  std::atomic<heap*> owner{nullptr};  ///< a run, which is one block, has none
   std::uint32_t block_size = 0;
   std::uint32_t carved = 0;    ///< blocks that were in the list once
   std::uint32_t reserved = 0;  ///< blocks that fit
@@ -47,15 +47,15 @@ struct page {
 struct segment {
   std::uint64_t free = 0;   ///< slices
   std::uint64_t dirty = 0;  ///< slices that were used since the kernel gave them
-  std::uint64_t idle = 0;   ///< free ones that are dirty, and have been since `waits_since`
+  std::uint64_t idle = 0;   ///< free slices that have been dirty since `waits_since`
   std::uint64_t waits_since = 0;
   unsigned longest = 0;  ///< most free slices in a row; there is a list for each
-  bool waits = false;    ///< in the list of those with free slices that are dirty
+  bool waits = false;    ///< it is in the list of segments with free slices that are dirty
   segment* next = nullptr;
   segment* previous = nullptr;
   segment* next_dirty = nullptr;
-  std::array<std::uint8_t, 64> first{};  ///< of each slice, the first one of its page
-  std::array<page, 64> pages{};          ///< that of the first slice counts; slice 0 is this structure
+  std::array<std::uint8_t, 64> first{};  ///< for each slice, the first slice of its page
+  std::array<page, 64> pages{};          ///< the entry of a page's first slice counts; slice 0 is this structure
 
   unsigned index_of(const page* p) const noexcept { return static_cast<unsigned>(p - pages.data()); }
   char* memory_of(const page* p) noexcept { return reinterpret_cast<char*>(this) + index_of(p) * slice; }

@@ -71,7 +71,7 @@ struct options {
   bool show_stats = false;
   bool hardened = false;
   bool huge_pages = true;
-  std::uint64_t decay_ms = 1000;  ///< after which free memory goes back to the kernel
+  std::uint64_t decay_ms = 1000;  ///< milliseconds after which free memory goes back to the kernel
 };
 extern constinit options chosen;
 

@@ -126,7 +126,7 @@ class LaneLoads {
   const Month& month_;
   bool flat_;
   Array<State> lanes_;
-  Array<double> most_, minimum_, rate_;  ///< of all bands of all lanes
+  Array<double> most_, minimum_, rate_;  ///< for all bands of all lanes
   Array<double> sums_;                   ///< what the orders on the lane would pay in each band by air
 };
 

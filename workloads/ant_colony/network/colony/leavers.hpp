@@ -68,8 +68,8 @@ class Leavers {
   const Month& month_;
   Array<Leaver> best_;
   Array<Array<int>> members_;
-  Array<double> estimate_;    ///< of each order, where it is
-  Array<std::size_t> place_;  ///< of each order, among the members of its warehouse
+  Array<double> estimate_;    ///< for each order, at its present warehouse
+  Array<std::size_t> place_;  ///< for each order, its place among the members of its warehouse
 };
 
 }  // namespace network

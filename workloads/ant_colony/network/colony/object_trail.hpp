@@ -224,7 +224,7 @@ class ObjectTrail {
   Look look_;
   Names names_;
   Text buffer_;
-  std::vector<std::unique_ptr<Path>> options_;  ///< those of `order_` that were looked at
+  std::vector<std::unique_ptr<Path>> options_;  ///< the options of `order_` that were looked at
   int order_ = -1;
   ByName<double> pheromone_;
 };

@@ -13,10 +13,10 @@ namespace network {
 
 /// The worth of a unit of each measure, in dollars. The ants minimise the sum (Veluscek et al. 2015 call it composite).
 struct Goal {
-  double cost = 1;       ///< of a dollar
-  double emissions = 0;  ///< of a kg of CO2
-  double energy = 0;     ///< of a kWh
-  double time = 0;       ///< of a day of an order's way
+  double cost = 1;       ///< weight of a dollar
+  double emissions = 0;  ///< weight of a kg of CO2
+  double energy = 0;     ///< weight of a kWh
+  double time = 0;       ///< weight of a day of an order's way
 
   double worth(double dollars, double kilograms, double kilowatt_hours, double days) const {
     return dollars * cost + kilograms * emissions + kilowatt_hours * energy + days * time;
@@ -39,7 +39,7 @@ struct Lane {
   std::string carrier, origin, destination, service, mode;
   double days = 0;
   bool air = true;
-  std::vector<Band> bands;  ///< by `most`
+  std::vector<Band> bands;  ///< sorted by `most`
 
   double most() const { return bands.back().most; }
   /// The load at which a lane is judged before its load is known; always used if rates are flat.

@@ -13,7 +13,7 @@ namespace network {
 struct Order {
   std::string id, date, service, customer, product, destination;
   double units = 0, weight = 0;  ///< pieces, kg
-  int line = 0;                  ///< of OrderList.csv
+  int line = 0;                  ///< line of OrderList.csv
 };
 
 /// A weight band of a lane: up to `most_weight` on the lane in all.

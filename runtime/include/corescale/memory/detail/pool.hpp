@@ -148,7 +148,7 @@ struct alignas(cache_line) pool : accounts {
   /// is not held, one that no block has.
   std::atomic<std::uintptr_t> accepts;
   std::uintptr_t returns = 0;  ///< the stamp of the blocks that give() may add to `returned`; 0: of none
-  batch* returned = nullptr;   ///< those of the owner whose block came last
+  batch* returned = nullptr;   ///< the batch of the owner whose block came last
   std::atomic<outbox*> outgoing{nullptr};  ///< made at the first return of another thread's block
   in_use_account account;
   slab_store slabs;

@@ -66,7 +66,7 @@ class crewed_team {
   explicit crewed_team(std::unique_ptr<Crew> crew) noexcept;
   template <class Round>
   outcome enter_and_run(std::size_t k, Round round);
-  std::optional<pin_of_master> affinity_;  // of a pinned team
+  std::optional<pin_of_master> affinity_;  // set if the team is pinned
   std::unique_ptr<Crew> crew_;
 };
 
