@@ -52,7 +52,7 @@ class Launches:
     shares: Mapping[Body, int]
     """iterations of a thread"""
     ns: float
-    """of a clock"""
+    """nanoseconds of a clock"""
     machine: str
 
     @property
@@ -92,11 +92,11 @@ class Comparison:
     """Clocks by body and who runs it, and the formula's blocks; who is absent has none."""
 
     clocks: Mapping[Who, float]
-    """of the fastest call, the least over launches"""
+    """time of the fastest call, the least over launches"""
     means: Mapping[Who, float]
-    """of all calls, the median over launches"""
+    """mean time of all calls, the median over launches"""
     paused: Mapping[Who, float]
-    """of the fastest call behind a pause, the least over launches"""
+    """time of the fastest call after a pause, the least over launches"""
     blocks: Mapping[Body, float]
     threads: int
 

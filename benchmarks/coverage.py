@@ -37,7 +37,7 @@ TRUTH = math.log(1.31)
 WIDTHS = (0.4, 0.5, 0.6, 0.8, 1.2)
 FITS = 500
 CHOSEN = 100
-"""of each noise; the share of all five noises near 95% has a standard error of 1.0 points"""
+"""experiments of each noise; over all five noises a share near 95% has a standard error of 1.0 points"""
 Rows = list[list[str | float]]
 LEVELS = np.array([1.0, 2, 3, 4, 6, 8, 12, 16])
 

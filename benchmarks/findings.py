@@ -29,7 +29,7 @@ GAIN, NOISES, LEVELS = 0.05, (0.02, 0.03, 0.05), (1, 4)
 TIED = (2, 5, 10)
 SEED = 1
 SCATTERS, TRUTHS = (0.05, 0.1, 0.2), (1.0, 1.02, 1.06, 1.1)
-"""of a block's log-ratio; and by what b is faster"""
+"""scatter of a block's log-ratio; and true ratios, by which b is faster"""
 EACH = 10
 """answers of one finding"""
 SIZES, BOUND = (100, 200, 400, 800), 1 / 0.9

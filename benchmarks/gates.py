@@ -40,9 +40,9 @@ SPIN = """#include <stdlib.h>
 int main(int n, char** words) { for (volatile long k = n > 1 ? atol(words[1]) : 0; k > 0; k = k - 1) {} }
 """
 SECONDS = 0.01
-"""of a launch: long beside the start of a process, short beside a thousand decisions"""
+"""seconds of a launch: long compared with the start of a process, short compared with a thousand decisions"""
 EVERY = 4
-"""of so many decisions one is against the slower program"""
+"""of this many decisions, one is about the slower program"""
 Line = Mapping[str, Any]
 
 

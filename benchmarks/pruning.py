@@ -46,9 +46,9 @@ from corescale.records import Configuration, Record
 NOISE, BUDGETS = 0.02, ("100x", "none")
 RACES, PAIRS = 10, 12
 LOST = 0.02
-"""by which an answer may be behind the other"""
+"""share by which one answer may be slower than the other"""
 FOLDER = Path("build/pruning")
-"""for inputs, times and answers of real programs"""
+"""the folder of inputs, times and answers of real programs"""
 STEPS = ("measure", "explain", "race", "pairs")
 OF_PROGRAMS = (None, "none")
 """Budgets of their races: the usual one of `tune`, 5 minutes, and none."""

@@ -160,17 +160,17 @@ class Found:
     fastest: str
     said: str
     regret: float
-    """of the answer, by fresh blocks, beside those that were fastest"""
+    """regret of the answer, by fresh blocks, compared with the configurations that were fastest"""
     bound: float
     launches: int
     seconds: float
     """race and confirmation together"""
     useful_launches: int
     useful_seconds: float
-    """until the leader is, and stays, near the fastest; NaN where it never is"""
+    """until the leader is, and stays, near the fastest; NaN if it never is"""
     full_launches: int
     full_seconds: float
-    """of FULL exhaustive blocks, from those that were made"""
+    """launches and seconds of FULL exhaustive blocks, estimated from those that were made"""
 
 
 def measured(experiment: Experiment, policy: loop.Policy, machine: Machine) -> list[Record]:

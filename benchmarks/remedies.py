@@ -26,7 +26,7 @@ from corescale.observe import store
 from corescale.records import Configuration
 
 WORTH = 0.03
-"""of the time"""
+"""share of the time from which on a remedy pays"""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Trial:
     program: str
     remedy: str
     share: float
-    """of the thread-seconds, in the rows that it could give back"""
+    """share of the thread-seconds in the rows that it could give back"""
     gain: stats.Interval
     """log(T without / T with)"""
 

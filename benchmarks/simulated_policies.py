@@ -33,7 +33,7 @@ TOLD: Mapping[str, tuple[str, float]] = {
 """Policies, and what constants they know over the machine's"""
 POLICIES = tuple(TOLD)
 ALLOWED = 1.03
-"""of the best fixed block: what auto should keep to"""
+"""multiple of the best fixed block's time that `auto` should not exceed"""
 SHARED = 16
 """threads of an L3 domain at most, on the machines of the study and on most others"""
 

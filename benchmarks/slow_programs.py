@@ -39,7 +39,7 @@ from corescale.show.headline import recommendation
 from corescale.show.naming import label
 
 LAUNCHES, BLOCKS = 10, 6
-"""of the expert; of the duel, the fewest for an interval at 95%"""
+"""launches of the expert; blocks of the duel, the fewest for an interval at 95%"""
 
 FUNCTION = """
 struct sK { int a; };
@@ -103,7 +103,7 @@ class InTurn(Uniform):
 
 
 TRIED = 6
-"""of the expert's launches, at most, that each try something else: the best of all are launched again"""
+"""how many of the expert's launches, at most, try something else; the best of all are launched again"""
 
 
 def single_changes(experiment: Experiment) -> list[Configuration]:

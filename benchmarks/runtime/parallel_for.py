@@ -48,12 +48,12 @@ class Race:
     """What all rounds gave."""
 
     ratios: Times
-    """by the median slices of 200 us"""
+    """ratios by the median slices of 200 us"""
     quiet_ratios: Times
-    """by the slices that were disturbed least, the second percentile of each side"""
+    """ratios by the slices that were disturbed least, the second percentile of each side"""
     first_ns: Times
     ns: Times
-    """of a call, by the median slices"""
+    """time of a call, by the median slices"""
     others: list[float]
     """cores that other programs used, per round"""
 

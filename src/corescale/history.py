@@ -17,7 +17,7 @@ class Entry:
 
     commit: str
     when: float
-    """of the commit, seconds since 1970"""
+    """time of the commit, seconds since 1970"""
     name: str
     """the command and its levels"""
     value: float

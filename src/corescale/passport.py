@@ -31,9 +31,9 @@ class Pairs:
     """A/A pairs of one command: the undisturbed ones, or all if fewer than CALM of them are undisturbed."""
 
     log_ratios: Sequence[float]
-    """of the times within each pair, in the order made"""
+    """log-ratios of the times within each pair, in the order made"""
     seconds: float
-    """of a pair, with what comes between its launches"""
+    """seconds that a pair takes, with what comes between its launches"""
     made: int
     disturbed: int
     """pairs of those made that the rules on noise flag"""

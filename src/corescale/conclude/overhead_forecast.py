@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 WHERE = "--overhead"
 NAMES = tuple(f"x{k}" for k in range(100))
-"""of the formulas, in their order"""
+"""names of the formulas, in their order"""
 
 
 def split(model: str) -> tuple[str, ...]:

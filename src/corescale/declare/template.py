@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from corescale.errors import UsageError, nearest
 
 NAME = "[A-Za-z_][A-Za-z0-9_]*"
-"""of a placeholder"""
+"""pattern of a placeholder's name"""
 _TOKEN = re.compile(rf"\{{(\{{{NAME}\}})\}}|\{{({NAME})\}}")
 _QUOTED = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""", re.DOTALL)
 _STARTER = re.compile(r"(?:^|[\s/;&|(])((?:mpirun|mpiexec|orterun|prterun|srun)(?:\.\w+)?)(?=\s|$)")

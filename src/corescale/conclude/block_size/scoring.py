@@ -125,11 +125,11 @@ class Scores:
     fitted: Mapping[str, float]
     """constants that the columns determine, in ns (`uneven` has no unit), after loop time's fit to all"""
     noise: Score | None
-    """by the best block of the other launches; None if there are none"""
+    """score of the best block of the other launches; None if there are none"""
     weights: Mapping[str, float]
-    """what the library's policy `trained` reads, after line travel's fit to all"""
+    """weights that the library's policy `trained` reads, from line travel's fit to all"""
     launched: Mapping[str, Score]
-    """by the policy's own launches"""
+    """score of each policy by its own launches"""
     held_out: Mapping[str, Score]
     """each case by a model that was fitted to the other cases"""
 

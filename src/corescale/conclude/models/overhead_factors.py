@@ -248,7 +248,7 @@ class Reach:
     near: Interval
     """root mean square of (forecast - measured) / measured time where f is at most the limit, in sample"""
     far: Interval
-    """the same beyond the limit, in none of the fit"""
+    """the same for launches beyond the limit, which are not in the fit"""
     beyond: int
     """configurations beyond the limit"""
 

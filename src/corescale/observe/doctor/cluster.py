@@ -26,7 +26,7 @@ class Partition:
     memory_megabytes: int
     """memory of the node with the least"""
     time_limit: str
-    """as Slurm writes it"""
+    """the time limit as Slurm writes it"""
     constraints: tuple[str, ...]
     """features that -C takes"""
     accounts: tuple[str, ...]

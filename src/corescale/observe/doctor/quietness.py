@@ -74,7 +74,7 @@ class Rule:
     """Up to `quiet` all is well, up to `usable` more launches help, beyond it results are doubtful."""
 
     name: str
-    """of the number that it judges"""
+    """name of the number that it judges"""
     quiet: float
     usable: float
     says: Callable[[float], str]

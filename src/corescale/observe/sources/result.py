@@ -124,7 +124,7 @@ def _regions(files: list[_File]) -> Iterable[Region]:
 
 
 LARGEST, SMALLEST = 1e150, 1e-150
-"""of a metric: products and ratios of two are numbers still"""
+"""bounds of a metric: within these, products and ratios of two metrics are finite and above 0"""
 
 
 def _finite(pairs: Iterable[tuple[str, Any]]) -> Iterable[tuple[str, float]]:
