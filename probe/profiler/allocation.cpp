@@ -42,7 +42,7 @@ struct Reals {
 alignas(16) char early[1 << 16];
 std::atomic<std::size_t> early_used;
 bool resolving = false, resolved = false;
-bool has_new = false;        // the next allocator has `new` and `delete`; if not, these call malloc and are counted there
+bool has_new = false;        // the next allocator has `new` and `delete`; if not, these call malloc
 bool new_is_malloc = false;  // `new` is the C++ library's, and calls the malloc of this file
 
 bool is_early(const void* place) {

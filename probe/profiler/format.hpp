@@ -23,8 +23,8 @@ enum State : std::uint32_t {
   message,     // in a call of MPI
   spinning,    // in a spin lock, or yields again and again
   pooled,      // a worker of a runtime without work
-  event,   // waits for an event from another thread (condition, semaphore or futex) while one computes
-  serial,  // only a stack's: computing while other threads of the launch had nothing to do
+  event,       // waits for an event from another thread (condition, semaphore or futex) while one computes
+  serial,      // only a stack's: computing while other threads of the launch had nothing to do
   states
 };
 
@@ -72,7 +72,7 @@ struct Thread {
   std::int64_t unsited[states];
   std::int64_t cpu_since, ticked, last_yield;
   std::uint64_t argument;
-  std::int64_t cpu_before, queued_before;  // its clocks when it began, less what earlier threads in this place had used
+  std::int64_t cpu_before, queued_before;  // its clocks when it began, less those of earlier threads here
   std::int64_t timer;                      // the timer of its ticks; -1: none
   std::int64_t faults, faults_before;      // first touches of pages at the last look, and when it began
   std::int64_t faults_timed;               // at most this many of them are in `allocating` already
@@ -82,7 +82,7 @@ struct Stack {
   std::uint64_t key;  // 0: free
   std::uint64_t depth;
   std::int64_t weight[states];   // nanoseconds
-  std::uint64_t frame[deepest];  // upper 16 bits: how often an object had been loaded where another was before
+  std::uint64_t frame[deepest];  // upper 16 bits: how often another object was loaded in the same place
 };
 
 // One parallel region of OpenMP, by its outlined function.
@@ -132,8 +132,7 @@ struct Header {
 
 struct File {
   Header header;
-  alignas(
-      4096) char modules[module_bytes];  // lines of /proc/self/maps, each after the number that frame's upper bits have
+  alignas(4096) char modules[module_bytes];  // lines of /proc/self/maps, each after its number
   alignas(4096) Region region[most_regions];
   alignas(4096) Messages messages[most_messages];
   alignas(4096) std::int64_t busy[most_buckets];  // CPU nanoseconds in each 10 ms from the start

@@ -218,7 +218,7 @@ void read_modules(std::uint64_t sought) {
   if (maps >= 0) close(maps);
   constexpr std::uint64_t begin = ~std::uint64_t{page - 1};
   if (sought)
-    note_range(sought & begin, (sought & begin) + page);  // no mapping has this page: it is not looked for again
+    note_range(sought & begin, (sought & begin) + page);  // in no mapping: it is not looked for again
   reading.clear();
 }
 
@@ -295,6 +295,7 @@ CORESCALE_EXPORT int prctl(int option, ...) noexcept {
   long word[4];
   for (long& each : word) each = va_arg(given, long);
   va_end(given);
-  if (option == PR_SET_SECCOMP && (word[0] == 1 || word[1])) prof::confine();  // not for a call that only asks
+  if (option == PR_SET_SECCOMP && (word[0] == 1 || word[1]))
+    prof::confine();  // not for a call that only asks
   return real_prctl(option, word[0], word[1], word[2], word[3]);
 }

@@ -29,9 +29,9 @@ struct Local {
   bool in_allocator;
   bool own;  // what it allocates is the profiler's: see OwnMemory
   bool spinning;
-  struct Wait* wait;     // the wait that the thread is in
-  const void* runtime;   // a function of the runtime that its parallel region runs on; null outside of regions
-  struct Team* team;     // the team of its last parallel region
+  struct Wait* wait;    // the wait that the thread is in
+  const void* runtime;  // a function of the runtime that its parallel region runs on; null outside of regions
+  struct Team* team;    // the team of its last parallel region
   std::int64_t in_team;  // how long it has computed for that region
 };
 inline constinit thread_local Local local __attribute__((tls_model("initial-exec"))) = {};
@@ -120,7 +120,8 @@ void begin_child();
 
 // timeline.cpp
 void open_timeline(const char* folder);
-void log(State state, std::int64_t length, const Stack* place = nullptr);  // an event of the calling thread that ends now
+void log(State state, std::int64_t length,
+         const Stack* place = nullptr);  // an event of the calling thread that ends now
 
 // threads.cpp
 void begin_main_thread();

@@ -101,7 +101,8 @@ void log(State state, std::int64_t length, const Stack* place) {
   event.state = state;
   event.time = now();
   event.place = place ? place->key : 0;
-  __atomic_store_n(&event.length, sum, __ATOMIC_RELEASE);  // written last: an event without a length does not count
+  __atomic_store_n(&event.length, sum,
+                   __ATOMIC_RELEASE);  // written last: an event without a length does not count
   sum = 0;
 }
 

@@ -92,7 +92,8 @@ void loop_record::learn_alone(double mean_ns) noexcept {
   alone_ns.store(anew ? static_cast<float>(mean_ns) : towards(old, mean_ns), std::memory_order_relaxed);
   if (!anew) return;
   alone_up_to.store(0, std::memory_order_relaxed);
-  if (old > 0) serial_until.store(0, std::memory_order_relaxed);  // a single first time does not mean another loop
+  if (old > 0)
+    serial_until.store(0, std::memory_order_relaxed);  // a single first time does not mean another loop
   forks.store(0, std::memory_order_relaxed);
 }
 

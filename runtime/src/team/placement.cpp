@@ -52,8 +52,8 @@ void set_affinity_to(int cpu) noexcept {
   const std::size_t bytes = CPU_ALLOC_SIZE(cpu + 1);
   CPU_ZERO_S(bytes, only);
   CPU_SET_S(cpu, bytes, only);
-  sched_setaffinity(
-      0, bytes, only);  // fails if the process may no longer use that CPU; then the thread stays unpinned
+  sched_setaffinity(0, bytes,
+                    only);  // fails if the process may no longer use that CPU; then the thread stays unpinned
   CPU_FREE(only);
 }
 

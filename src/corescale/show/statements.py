@@ -5,8 +5,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 
-from corescale.conclude.answers.findings import Answer
 from corescale.conclude.answers.claim_verdicts import LEFT_OUT, Verdict
+from corescale.conclude.answers.findings import Answer
 from corescale.conclude.answers.overheads import Modelled
 from corescale.conclude.answers.scaling import Curve, Scan
 from corescale.conclude.answers.several_machines import Difference

@@ -29,7 +29,8 @@ struct MonthTimes {
   double busiest = 0;   ///< a thread's time in iterations, the largest over threads
   double busy = 0;      ///< the same, added up over threads
   double waiting = 0;   ///< time spent waiting for the slowest rank, the mean over ranks
-  double merging = 0;   ///< time of merging the bests of threads and ranks, with messages, once all ranks have arrived
+  double merging =
+      0;  ///< time of merging the bests of threads and ranks, with messages, once all ranks have arrived
 };
 
 /// The result of a search and its times. Months are in their order; only rank 0 has solutions and texts.

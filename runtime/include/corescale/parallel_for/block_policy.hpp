@@ -12,9 +12,9 @@ namespace corescale::inline v0 {
 
 /// What a policy may know of a loop.
 struct loop_description {
-  std::uint64_t n = 0;           ///< iterations, at least 1
-  std::uint32_t threads = 1;     ///< threads that may take part, at most n
-  std::uint32_t cores = 1;       ///< cores that the process may use; more threads than this is oversubscription
+  std::uint64_t n = 0;        ///< iterations, at least 1
+  std::uint32_t threads = 1;  ///< threads that may take part, at most n
+  std::uint32_t cores = 1;    ///< cores that the process may use; more threads than this is oversubscription
   std::uint32_t l3_domains = 1;  ///< L3 domains of those cores
   std::uint64_t block = 0;       ///< the size that the caller asked for, 0 for none
   loop_cost cost{};

@@ -16,7 +16,7 @@ struct calibration {
   double line_far = 200;      ///< a line comes from another L3 domain
   double fork_hot = 300;      ///< fork and join of two threads that spin
   double fork_thread = 60;    ///< each further thread adds this
-  double fork_cold = 10'000;  ///< fork and join when the threads sleep; a loop learns whether its own forks pay
+  double fork_cold = 10'000;  ///< fork and join of threads that sleep; a loop learns whether its forks pay
   double byte = 0.1;          ///< reading or writing one byte; only until an iteration was timed
   double operation = 0.3;     ///< one operation; only until an iteration was timed
   double trained_near = 80;   ///< what a claim counts for `trained`, as calibrate --train fits it

@@ -43,7 +43,7 @@ struct loop_share {
   std::uint64_t claims = 0;  ///< blocks that it ran
   std::uint64_t steals = 0;  ///< ranges that it took from others' shares
   double start_ns = 0;       ///< time from the call to this share's first block
-  double busy_ns = 0;        ///< time from its first block to the end of its last, with the claims between them
+  double busy_ns = 0;  ///< time from its first block to the end of its last, with the claims between them
 };
 
 /// What a call did, on request. The shares are the caller's, so that a call allocates nothing. One is filled in for each thread, in the
@@ -57,7 +57,7 @@ struct loop_statistics {
   std::uint64_t steals = 0;
   std::uint32_t threads = 0;  ///< threads that took part
   std::uint32_t counters =
-      0;                  ///< counters from which blocks were claimed; 0: the caller ran the loop alone, without claims
+      0;  ///< counters from which blocks were claimed; 0: the caller ran the loop alone, without claims
   bool clamped = false;   ///< the policy's formula gave no usable block: a bound took its place
   double elapsed_ns = 0;  ///< time of the whole call
 };

@@ -12,8 +12,8 @@ namespace corescale::inline v0::process_heap {
 
 inline constexpr std::size_t slice = std::size_t{1} << 16;  ///< bytes; what pages and runs are made of
 inline constexpr std::size_t segment_bytes = std::size_t{1} << 22;  ///< 64 slices, aligned to this size
-inline constexpr std::size_t largest_block = slice;                 ///< the largest block that has a size class
-inline constexpr std::size_t largest_run = 31 * slice;              ///< beyond it a mapping of its own
+inline constexpr std::size_t largest_block = slice;     ///< the largest block that has a size class
+inline constexpr std::size_t largest_run = 31 * slice;  ///< beyond it a mapping of its own
 inline constexpr std::size_t system_page = 4096;
 
 inline constexpr std::size_t num_classes = 80;

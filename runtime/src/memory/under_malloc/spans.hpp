@@ -55,7 +55,7 @@ struct segment {
   segment* previous = nullptr;
   segment* next_dirty = nullptr;
   std::array<std::uint8_t, 64> first{};  ///< for each slice, the first slice of its page
-  std::array<page, 64> pages{};          ///< the entry of a page's first slice counts; slice 0 is this structure
+  std::array<page, 64> pages{};  ///< the entry of a page's first slice counts; slice 0 is this structure
 
   unsigned index_of(const page* p) const noexcept { return static_cast<unsigned>(p - pages.data()); }
   char* memory_of(const page* p) noexcept { return reinterpret_cast<char*>(this) + index_of(p) * slice; }

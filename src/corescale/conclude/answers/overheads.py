@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from corescale.conclude import stats
-from corescale.conclude.answers.findings import BLOCK, groups
 from corescale.conclude.answers.claim_verdicts import Verdict, absent, lacking
+from corescale.conclude.answers.findings import BLOCK, groups
 from corescale.conclude.models.overhead_factors import (
     Measured,
     OverheadChoice,

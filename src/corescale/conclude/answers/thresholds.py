@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from corescale.conclude import stats
-from corescale.conclude.answers.findings import BLOCK, Answer, groups, launched, logarithms, missing
 from corescale.conclude.answers.claim_verdicts import absent, judge, lacking, said
+from corescale.conclude.answers.findings import BLOCK, Answer, groups, launched, logarithms, missing
 from corescale.conclude.frame import selected
 from corescale.conclude.stats import Floats, Interval
 from corescale.declare.experiment import Experiment

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from corescale.endings import boxed
 from corescale.observe import environment, ranks
-from corescale.observe.launchers.spawning import SpawningLauncher
 from corescale.observe.launchers.slots import binding, cores
+from corescale.observe.launchers.spawning import SpawningLauncher
 from corescale.observe.scratch import Scratch
 from corescale.observe.spawn import SpawnReport, SpawnRequest
 from corescale.records import Configuration, Layout

@@ -20,8 +20,8 @@ from corescale.declare.plan import Invocation
 from corescale.errors import CorescaleError, ProgramError, UsageError
 from corescale.machine import Machine
 from corescale.observe import environment
-from corescale.observe.launchers.spawning import SpawningLauncher
 from corescale.observe.launchers.platform import CORE_FLOPS, Platform, at
+from corescale.observe.launchers.spawning import SpawningLauncher
 from corescale.observe.scratch import Scratch
 from corescale.observe.spawn import SpawnReport, SpawnRequest
 from corescale.records import Configuration, Layout, Phase, Record, canonical
@@ -144,7 +144,7 @@ class Simgrid(SpawningLauncher):
         return SpawnReport(**(known | {"wall": wall}), ranked=True), {}
 
     def _width(self, threads: int) -> int:
-        del threads # they are simulated
+        del threads  # they are simulated
         return 1
 
     def _launch_once(self, invocation: Invocation) -> Record:

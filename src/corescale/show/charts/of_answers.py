@@ -13,7 +13,7 @@ from corescale.records import Level
 from corescale.show import text
 from corescale.show.charts.declared.inputs import named, natural
 from corescale.show.charts.forest import forest
-from corescale.show.charts.model import Axis, Chart, Mark, Panel, Series, SeriesKind, rounded, finite_ends
+from corescale.show.charts.model import Axis, Chart, Mark, Panel, Series, SeriesKind, finite_ends, rounded
 
 Marked = dict[tuple[SeriesKind, str], list[Mark]]
 """marks of each series, by its kind and label"""

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from corescale.conclude.answers.findings import answers
 from corescale.conclude.answers.claim_verdicts import absent
+from corescale.conclude.answers.findings import answers
 from corescale.conclude.frame import frame
 from corescale.declare.experiment import Command, Experiment, Factor
 from corescale.declare.outputs import Finding, Selection

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from corescale.conclude.answers.findings import Answer, answers
 from corescale.conclude.answers.claim_verdicts import judge
+from corescale.conclude.answers.findings import Answer, answers
 from corescale.conclude.answers.scaling import scan
 from corescale.conclude.answers.several_machines import Part, together
 from corescale.conclude.answers.study import study

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from corescale.conclude.answers.findings import Answer, answers
 from corescale.conclude.answers.claim_verdicts import judge
+from corescale.conclude.answers.findings import Answer, answers
 from corescale.conclude.frame import frame
 from corescale.declare.experiment import Command, Experiment, Factor
 from corescale.declare.outputs import Finding
