@@ -295,7 +295,6 @@ CORESCALE_EXPORT int prctl(int option, ...) noexcept {
   long word[4];
   for (long& each : word) each = va_arg(given, long);
   va_end(given);
-  if (option == PR_SET_SECCOMP && (word[0] == 1 || word[1]))
-    prof::confine();  // not for a call that only asks
+  if (option == PR_SET_SECCOMP && (word[0] == 1 || word[1])) prof::confine();  // not if it only asks
   return real_prctl(option, word[0], word[1], word[2], word[3]);
 }
