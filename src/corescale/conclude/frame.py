@@ -94,7 +94,9 @@ def foreseen(experiment: Experiment, cores: int) -> "pd.DataFrame":
 def _with_columns(found: "pd.DataFrame", experiment: Experiment) -> "pd.DataFrame":
     formulas = {name: arithmetic.parse(text, f"columns.{name}") for name, text in experiment.study.columns.items()}
     for name in arithmetic.ordered(formulas, found.columns, "columns"):
-        found[name] = [_cell(formulas[name], {str(k): v for k, v in row.items()}) for row in found.to_dict("records")]
+        names = [*formulas[name].names]
+        rows = found[names].to_dict("records") if names else [{}] * len(found)
+        found[name] = [_cell(formulas[name], {str(k): v for k, v in row.items()}) for row in rows]
     return found
 
 

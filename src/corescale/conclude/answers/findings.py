@@ -77,10 +77,11 @@ def answers(found: "pd.DataFrame", experiment: Experiment, finding: Finding) -> 
         if name := next((name for name in side if name in BLOCK), ""):
             raise UsageError(f"{name} cannot be compared within a block", where=f"finding {finding.name}")
     lost = {tuple(at.items()): rows for at, rows in groups(found, finding.each, finding.where, failed=True)}
-    made = [
-        _answer(rows, found, lost.pop(tuple(at.items()), found[:0]), experiment, finding, at)
-        for at, rows in groups(found, finding.each, finding.where)
-    ]
+    asked = [*groups(found, finding.each, finding.where)]
+    if asked and not finding.line:
+        values = _values(found, finding)
+        asked = [(at, rows.join(values)) for at, rows in asked]
+    made = [_answer(rows, found, lost.pop(tuple(at.items()), found[:0]), experiment, finding, at) for at, rows in asked]
     made += [missing(finding, dict(at), absent(found, {**finding.where, **dict(at)})) for at in lost]
     return tuple(made) or (missing(finding, {}, absent(found, finding.where)),)
 
@@ -110,14 +111,11 @@ def _answer(
     finding: Finding,
     at: Mapping[str, Level],
 ) -> Answer:
-    """The answer at these levels, from `rows` that succeeded and `failed` ones; references are of all `found`."""
+    """The answer at these levels, from `failed` rows and from `rows` that succeeded, with their values."""
     if finding.line:
         alike = [*BLOCK, *(factor.name for factor in experiment.factors if factor.name != finding.line)]
         logs = over_chord(rows, finding.y, finding.line, alike)
         rows = rows.assign(_log=logs, _y=logs)
-    else:
-        good = found[found["status"] == "ok"]
-        rows = rows.assign(_log=logarithms(good, finding), _y=_compared(good, finding))
     among = found[selected(found, {name: of for name, of in finding.where.items() if name == "oversubscribed"})]
     sides = {name: rows[selected(rows, side, among)] for name, side in finding.sides.items()}
     for name, side in finding.sides.items():
@@ -201,9 +199,15 @@ def logarithms(rows: "pd.DataFrame", finding: Finding) -> "pd.Series":
     return -relative if finding.normalise.inverse else relative
 
 
-def _compared(rows: "pd.DataFrame", finding: Finding) -> "pd.Series":
+def _values(found: "pd.DataFrame", finding: Finding) -> "pd.DataFrame":
+    """`_log`, and `_y` that is averaged for each side, of all launches that succeeded."""
+    good = found[found["status"] == "ok"]
+    logs = logarithms(good, finding)
+    return logs.rename("_log").to_frame().assign(_y=_compared(good, logs, finding))
+
+
+def _compared(rows: "pd.DataFrame", logs: "pd.Series", finding: Finding) -> "pd.Series":
     """The values that are averaged for each side: logarithms, or y itself if the claim is about a difference."""
-    logs = logarithms(rows, finding)
     if not finding.difference:
         return logs
     if finding.normalise is None or not finding.normalise.subtract:
