@@ -20,6 +20,7 @@ from corescale.declare.experiment import Command, Experiment, Factor, Scaling, W
 from corescale.declare.stop import Stop
 from corescale.records import Configuration, Noise, Record
 from corescale.show import columns, html
+from corescale.show.charts import drawing
 from corescale.show.result import Result
 from support import samples
 from support.browser import PATIENCE, chromium, launched
@@ -31,7 +32,9 @@ Numbers = dict[str, stats.Interval]
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    with launched() as found:
+    """Its pages have no pictures, which take longer to draw than all that is looked at here."""
+    with pytest.MonkeyPatch.context() as patch, launched() as found:
+        patch.setattr(drawing, "svg", lambda _: "<svg></svg>")
         yield found
 
 

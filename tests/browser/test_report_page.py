@@ -5,9 +5,10 @@ Debian's chromium, driven by Playwright. Values are read twice over: from what a
 where it is drawn, in the order of the values.
 """
 
+import functools
 import itertools
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,6 @@ from markupsafe import Markup
 sys.path.insert(0, str(Path(__file__).parents[1] / "lab"))
 from corescale.show import charts, headline, html
 from corescale.show.charts import drawing, model
-from corescale.show.result import Result
 from support import samples
 from support.browser import PATIENCE, chromium, launched
 
@@ -60,9 +60,9 @@ class Look:
     def __init__(self, browser: Any, folder: Path) -> None:
         self.browser, self.folder = browser, folder
 
-    def open(self, result: Result, width: int = 1200, **options: Any) -> Any:
+    def open(self, text: str, width: int = 1200, **options: Any) -> Any:
         file = self.folder / "report.html"
-        file.write_text(html.report(result), encoding="utf-8")
+        file.write_text(text, encoding="utf-8")
         page = self.browser.new_page(viewport={"width": width, "height": 900}, **options)
         page.asked, page.said = [], []
         page.on("request", lambda request: page.asked.append(request.url))
@@ -75,8 +75,8 @@ class Look:
             assert [url for url in page.asked if url != file.as_uri()] == []
         return page
 
-    def see(self, result: Result, width: int = 1200, **options: Any) -> dict[str, Any]:
-        page = self.open(result, width, **options)
+    def see(self, text: str, width: int = 1200, **options: Any) -> dict[str, Any]:
+        page = self.open(text, width, **options)
         found: dict[str, Any] = page.evaluate(SEEN)
         page.close()
         return found
@@ -91,17 +91,24 @@ def look(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Look]:
 @pytest.fixture(scope="module")
 def grid(look: Look) -> Iterator[Any]:
     """The page with a chart of every kind."""
-    page = look.open(samples.grid_result())
+    page = look.open(samples.page("grid"))
     yield page
     page.close()
 
 
-EVERY = {chart.name: chart for chart in charts.of(samples.grid_result(), html.curves_of(samples.grid_result()))}
+NAMES = [*(chart.name for chart in samples.grid_charts()), "order"]
 
 
-@pytest.mark.parametrize("name", EVERY)
+@functools.cache
+def every() -> Mapping[str, charts.Chart]:
+    """The charts of NAMES; not concluded before a test asks for them."""
+    result = samples.grid_result()
+    return {chart.name: chart for chart in charts.of(result, html.curves_of(result))}
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_values_can_be_read_off_every_chart(name: str, grid: Any) -> None:
-    chart = EVERY[name]
+    chart = every()[name]
     seen = grid.evaluate(MARKS, f"chart-{name}")
     expected = [mark for panel in chart.panels for series in panel.series for mark in series.marks
                 if series.kind not in ("dashed", "dotted")]  # fmt: skip
@@ -119,10 +126,10 @@ def test_values_can_be_read_off_every_chart(name: str, grid: Any) -> None:
         assert len({by_words[mark.says]["fill"] for mark in expected}) == len({mark.value for mark in expected})
 
 
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", NAMES)
 def test_no_text_is_cut_or_covers_another(name: str, grid: Any) -> None:
     seen = grid.evaluate(MARKS, f"chart-{name}")
-    box, slanted = seen["box"], EVERY[name].crowded
+    box, slanted = seen["box"], every()[name].crowded
     assert len(seen["texts"]) > 3
     for one in seen["texts"]:
         assert one["x"] >= box["x"] - 1 and one["x"] + one["width"] <= box["x"] + box["width"] + 1, one
@@ -158,8 +165,8 @@ def test_pointing_at_a_mark_shows_its_value(grid: Any) -> None:
 
 
 def test_every_chart_of_a_tune_is_seen(look: Look) -> None:
-    result = samples.tune_result()
-    seen = look.see(result)
+    result = samples.RESULTS["tune"]()
+    seen = look.see(samples.page("tune"))
     said = headline.headline(result)
     assert seen["headline"].split("[")[0].lower() == said.split("[")[0].lower()
     assert seen["line"] == "env LD_PRELOAD=/usr/lib/libmimalloc.so ./solver -t 8"
@@ -171,7 +178,7 @@ def test_every_chart_of_a_tune_is_seen(look: Look) -> None:
 
 
 def test_the_launch_line_can_be_copied(look: Look) -> None:
-    page = look.open(samples.tune_result(), permissions=["clipboard-read", "clipboard-write"])
+    page = look.open(samples.page("tune"), permissions=["clipboard-read", "clipboard-write"])
     page.get_by_role("button", name="Copy").click()
     page.get_by_role("button", name="Copied").wait_for(timeout=PATIENCE)
     assert page.evaluate("navigator.clipboard.readText()") == page.inner_text("#line")
@@ -179,21 +186,21 @@ def test_the_launch_line_can_be_copied(look: Look) -> None:
 
 
 def test_without_scripts_the_pictures_show(look: Look) -> None:
-    page = look.open(samples.tune_result(), java_script_enabled=False)
+    page = look.open(samples.page("tune"), java_script_enabled=False)
     assert page.locator("figure svg").count() == 5
     assert all(page.locator("figure .picture").nth(k).is_visible() for k in range(5))
     page.close()
 
 
 def test_a_page_is_printed_with_its_pictures(look: Look) -> None:
-    page = look.open(samples.scan_result())
+    page = look.open(samples.page("scan"))
     page.emulate_media(media="print")
     assert all(page.locator("figure .picture").nth(k).is_visible() for k in range(5))
     page.close()
 
 
 def test_hostile_output_stays_text(look: Look) -> None:
-    seen = look.see(samples.failing_tune())
+    seen = look.see(samples.page("failing tune"))
     assert seen["bold"] == 0
     assert "</script><b>&\\x07 end" in seen["rows"][-1][-1]
 
@@ -201,28 +208,29 @@ def test_hostile_output_stays_text(look: Look) -> None:
 @pytest.fixture(scope="module")
 def phone(look: Look) -> Iterator[Any]:
     """The same page as wide as a phone."""
-    page = look.open(samples.grid_result(), 390)
+    page = look.open(samples.page("grid"), 390)
     yield page
     page.close()
 
 
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_phone_shows_every_chart_whole(name: str, phone: Any) -> None:
     """The legend is whole and letters are large enough; a wide chart is scrolled within its figure."""
-    chart, seen = EVERY[name], phone.evaluate(MARKS, f"chart-{name}")
+    chart, seen = every()[name], phone.evaluate(MARKS, f"chart-{name}")
     texts = [one["text"] for one in seen["texts"]]
     assert seen["box"]["x"] >= 0 and seen["shown"] <= 390 and (chart.wide or seen["box"]["width"] <= seen["shown"] + 1)
     assert len(texts) > 3 and seen["size"] >= 8
     assert {series.label for series in chart.legend} <= set(texts)
 
 
-@pytest.mark.parametrize("page", [samples.tune_result, samples.compare_result, samples.weak_result])
-def test_a_phone_shows_every_page_whole(page: Callable[[], Result], look: Look) -> None:
-    assert look.see(page(), 390)["overflow"] <= 0
+@pytest.mark.parametrize("name", ["tune", "compare", "weak"])
+def test_a_phone_shows_every_page_whole(name: str, look: Look) -> None:
+    text = samples.page(name) if name in samples.RESULTS else html.report(samples.weak_result())
+    assert look.see(text, 390)["overflow"] <= 0
 
 
 def test_a_dark_screen_is_printed_dark_on_light(look: Look) -> None:
-    page = look.open(samples.scan_result(), color_scheme="dark")
+    page = look.open(samples.page("scan"), color_scheme="dark")
     page.emulate_media(media="print")
     ink, paper = page.evaluate(
         "() => [getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]"
@@ -233,21 +241,21 @@ def test_a_dark_screen_is_printed_dark_on_light(look: Look) -> None:
 
 @pytest.mark.parametrize("width", [390, 520, 800, 1600])
 def test_no_sideways_scrolling(width: int, look: Look) -> None:
-    assert look.see(samples.two_curves(), width)["overflow"] <= 0
+    assert look.see(samples.page("two curves"), width)["overflow"] <= 0
 
 
 def test_dark_pages_have_light_charts(look: Look) -> None:
-    light = look.see(samples.scan_result())["ink"]
-    dark = look.see(samples.scan_result(), color_scheme="dark")["ink"]
+    light = look.see(samples.page("scan"))["ink"]
+    dark = look.see(samples.page("scan"), color_scheme="dark")["ink"]
     assert (light, dark) == ("rgb(27, 31, 36)", "rgb(231, 235, 240)")
 
 
 def test_a_network_that_was_added_is_seen(look: Look) -> None:
     """Its picture is as wide as the page, and its charts are as the page's own."""
-    cost = next(chart for chart in EVERY.values() if chart.name == "bars")
+    cost = next(chart for chart in every().values() if chart.name == "bars")
     picture = {"name": "network", "wide": True, "title": "Network", "caption": "all of it",
                "picture": Markup(drawing.svg(cost))}  # fmt: skip
-    page = html.report(samples.tune_result())
+    page = samples.page("tune")
     own = replace(cost, name="cost")
     file = look.folder / "added.html"
     file.write_text(
@@ -265,5 +273,6 @@ def test_a_network_that_was_added_is_seen(look: Look) -> None:
 
 
 def test_every_kind_of_mark_was_looked_at() -> None:
-    kinds = {series.kind for chart in EVERY.values() for series in chart.series}
-    assert kinds >= {"curve", "points", "bars", "cells", "dashed"} and isinstance(EVERY["bars"], model.Chart)
+    assert [*every()] == NAMES
+    kinds = {series.kind for chart in every().values() for series in chart.series}
+    assert kinds >= {"curve", "points", "bars", "cells", "dashed"} and isinstance(every()["bars"], model.Chart)

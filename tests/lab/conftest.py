@@ -66,6 +66,12 @@ def python(tmp_path: Path) -> Callable[[str], str]:
     return make
 
 
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages have no pictures, which take longer to draw than all else of a page."""
+    monkeypatch.setattr("corescale.show.charts.drawing.svg", lambda _: "<svg></svg>")
+
+
 @pytest.fixture(scope="module")
 def tries_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder in which the lines of a table of tries follow each other."""

@@ -1,21 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """data/runs: the records of studies, from which every picture and every verdict of theirs follows."""
 
+import functools
 import json
 import tarfile
 from pathlib import Path
 
 import pytest
 
-from corescale.api.results import result
+from corescale.api.results import machine_name, result
 from corescale.cli.claims import verdicts
-from corescale.cli.output import outputs
 from corescale.cli.report import shown_as
+from corescale.conclude.frame import frame
 from corescale.declare import claims, programs
 from corescale.declare.outputs import Chart
 from corescale.errors import ExitCode, StoreError
 from corescale.machine import Machine
 from corescale.observe import store
+from corescale.show import charts
+from corescale.show.charts import drawing
 from corescale.show.result import Result
 from support.commands import corescale
 from support.runs import FIXTURES
@@ -29,15 +32,20 @@ def study_of(archive: Path) -> str:
     return archive.name.removesuffix(".tar.xz").partition("-")[0]
 
 
+@functools.cache
+def loaded(archive: Path) -> store.Run:
+    return store.load(archive)
+
+
 def test_every_verdict_that_names_records_has_them_and_no_run_is_without_verdicts() -> None:
-    there = {store.load(archive).digest: study_of(archive) for archive in RUNS}
+    there = {loaded(archive).digest: study_of(archive) for archive in RUNS}
     assert there == {one.records: one.study for one in KEPT}
 
 
 @pytest.fixture(scope="module", params=RUNS, ids=study_of)
 def concluded(request: pytest.FixtureRequest) -> tuple[store.Run, Result]:
     """A run, and what follows from it as its study declares now."""
-    run, here = store.load(request.param), Machine.here()
+    run, here = loaded(request.param), Machine.here()
     return run, result(shown_as(run, study_of(request.param), here), here)
 
 
@@ -47,14 +55,12 @@ def test_the_verdicts_follow_from_the_records(concluded: tuple[store.Run, Result
     assert known and list(verdicts(run, found, known[0].machine)) == known
 
 
-def test_the_pictures_of_the_study_are_drawn_from_the_archive(
-    concluded: tuple[store.Run, Result], tmp_path: Path
-) -> None:
+def test_the_pictures_of_the_study_are_drawn_from_the_archive(concluded: tuple[store.Run, Result]) -> None:
     _, found = concluded
-    outputs(found, tmp_path)
+    made = charts.of_study(found, frame(found.records, found.experiment, machine_name(found.environment)))
     wanted = [one.name for one in found.experiment.study.outputs if isinstance(one, Chart)]
-    drawn = {picture.stem for picture in tmp_path.glob("*.svg")}
-    assert wanted and all(any(one.startswith(chart) for one in drawn) for chart in wanted), (wanted, drawn)
+    assert wanted and all(any(one.name.startswith(chart) for one in made) for chart in wanted), wanted
+    assert all(drawing.svg(one).startswith("<svg") for one in made)
 
 
 def test_report_shows_an_archive_as_a_study_declares_it(tmp_path: Path) -> None:

@@ -16,6 +16,8 @@ from corescale.show.columns import MAIN, TENTHS, Column
 from corescale.show.result import Result
 from support import samples
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 def printed(result: Result) -> str:
     file = io.StringIO()
@@ -49,7 +51,7 @@ def test_a_new_column_is_one_line(table: str, sample: str, output: str, monkeypa
 def test_every_column_is_in_every_document(name: str) -> None:
     result = samples.RESULTS[name]()
     table = columns.of(result)
-    page, markdown = samples.page(name), exchange.EXPORTERS["markdown"](result)
+    page, markdown = html.report(result), exchange.EXPORTERS["markdown"](result)
     heads = next(csv.reader(io.StringIO(exchange.EXPORTERS["csv"](result))))
     for column in table.columns:
         assert f">{column.title}</th>" in page and f" {column.title} |" in markdown and column.name in heads

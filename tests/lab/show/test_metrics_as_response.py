@@ -67,6 +67,7 @@ def test_two_commands_say_that_less_is_better() -> None:
     assert len(headline(shown).split()) <= 25
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_scan_with_its_model_its_page_and_its_forecast() -> None:
     shown = told(scanning(), lambda c: 0.2 + 0.8 / c.layout.p, 10)
     assert headline(shown).endswith("(less score is better)")

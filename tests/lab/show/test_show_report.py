@@ -114,6 +114,7 @@ def test_the_same_result_gives_the_same_page() -> None:
     assert html.report(samples.RESULTS["scan"]()) == samples.page("scan")
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_lone_surrogates_and_separators_survive() -> None:
     tail = "bad \ud800 \u2028 name"
     made = samples.records(

@@ -76,17 +76,11 @@ TRIES: tuple[Try, ...] = (
         0,
         "left out: ranks 2: the mpi launcher needs Open MPI, and mpirun is not here",
     ),
-    # Surroundings that are poor.
-    ("env -i PATH=$PATH PYTHONPATH=$PYTHONPATH corescale scan -q -r 1 -t 1 -- true", 0, "1 thread: "),
-    ("HOME=/nonexistent TMPDIR=/nonexistent corescale scan -q -r 1 -t 1 -- true", 0, "1 thread: "),
-    ("LC_ALL=xx_YY.UTF-8 PYTHONIOENCODING=ascii corescale scan -q --out l -r 2 -t 1 -- true", 0, "1 thread: .* .xb1 "),
+    # Surroundings that are poor; others are below.
     ("COLUMNS=abc corescale scan -q -r 1 -t 1 -- true", 0, "1 thread: "),
     ("COLUMNS=0 corescale scan -q -r 1 -t 1 -- true", 0, "1 thread: "),
-    ("corescale scan -q -r 1 -t 1 -- cat <&-", 0, "1 thread: "),
-    ("ulimit -f 0; corescale scan -q -r 1 -t 1 -- true", 6, "corescale: corescale-runs/.*: File too large"),
     ("corescale scan -q -r 1 -t 1 --out /dev/null -- true", 6, "corescale: /dev/null/.*: cannot be written: Not a dir"),
     ("cd /proc && corescale scan -q -r 1 -t 1 -- true", 6, "corescale: corescale-runs/.*; choose --out DIR"),
-    ("mkdir gone; cd gone; rmdir ../gone; corescale scan -q -r 1 -t 1 -- true", 6, "corescale: corescale-runs/.*"),
     # Programs that end badly.
     ("corescale scan -q -r 1 -t 1 -- sh -c 'kill -SEGV $$'", 4, "corescale: the program was killed by signal 11"),
     ("printf 'true' > bare; chmod +x bare; corescale scan -q -- ./bare", 4, "corescale: .*nor a script with a #! line"),
@@ -105,6 +99,15 @@ TRIES: tuple[Try, ...] = (
         "corescale: the program did not end, and was killed after 1[.0-9]* s",
     ),
     ("corescale scan -q -t 1 -r 1 -- sh -c 'sleep 60 & sleep 0.01'", 0, "1 thread: "),
+)
+
+AFRESH: tuple[Try, ...] = (
+    ("env -i PATH=$PATH PYTHONPATH=$PYTHONPATH corescale scan -q -r 1 -t 1 -- true", 0, "1 thread: "),
+    ("HOME=/nonexistent TMPDIR=/nonexistent corescale scan -q -r 1 -t 1 -- true", 0, "1 thread: "),
+    ("LC_ALL=xx_YY.UTF-8 PYTHONIOENCODING=ascii corescale scan -q --out l -r 2 -t 1 -- true", 0, "1 thread: .* .xb1 "),
+    ("corescale scan -q -r 1 -t 1 -- cat <&-", 0, "1 thread: "),
+    ("ulimit -f 0; corescale scan -q -r 1 -t 1 -- true", 6, "corescale: corescale-runs/.*: File too large"),
+    ("mkdir gone; cd gone; rmdir ../gone; corescale scan -q -r 1 -t 1 -- true", 6, "corescale: corescale-runs/.*"),
     # A signal is what Ctrl-C is; nohup is heeded.
     (
         f"corescale scan -q -r 1000 -t 1 --out cut -- sleep 0.3 & {UNTIL_MEASURED}; kill $!; wait $!",
@@ -121,7 +124,7 @@ TRIES: tuple[Try, ...] = (
 
 
 @pytest.fixture(scope="module")
-def tries_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def own_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Here the command starts from nothing: limits, locale and signals are those of its own process."""
     return typed(tmp_path_factory.mktemp("tries"), afresh=True).parent
 
@@ -129,3 +132,8 @@ def tries_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @each(TRIES)
 def test_a_try(line: str, code: int, first: str, tries_folder: Path) -> None:
     must_be(line, code, first, tries_folder)
+
+
+@each(AFRESH)
+def test_a_try_in_a_process_of_its_own(line: str, code: int, first: str, own_folder: Path) -> None:
+    must_be(line, code, first, own_folder)
