@@ -39,9 +39,9 @@ def test_ratio_at_a_width_stop(noise: str, width: float) -> None:
 @pytest.mark.parametrize("model", SIMULATION["TRUE_TERMS"])
 @pytest.mark.parametrize("noise", ["normal", "steal bursts"])
 def test_fits(model: str, noise: str) -> None:
-    """150 experiments have a standard error of 1.8 points; T1 and lambda are absolute times, which bursts may move."""
-    covered = SIMULATION["fit_coverage"](model, noise, 8, 150)
-    assert covered and all(0.89 <= share <= 1.0 for share in covered.values()), covered
+    """75 experiments have a standard error of 2.5 points; T1 and lambda are absolute times, which bursts may move."""
+    covered = SIMULATION["fit_coverage"](model, noise, 8, 75)
+    assert covered and all(0.87 <= share <= 1.0 for share in covered.values()), covered
 
 
 @pytest.mark.parametrize("model", SIMULATION["TWO"])
