@@ -18,7 +18,6 @@ from corescale.observe.profiler import environment, profiled
 from corescale.observe.symbols import Symbols
 from support.profiles import Seen, faultless, see, undisturbed
 
-SYSTEMS = ("threads", "openmp", "libomp", "std", "tbb")
 SECOND = 0.5
 """CPU seconds that stand for one in the truths"""
 POINTS = 0.03
@@ -48,6 +47,18 @@ TRUTHS: dict[tuple[str, int], dict[str, float]] = {
     ("yield", 2): {"computing": 0.5, "spinning": 0.5},
 }
 """Shares of the thread-seconds."""
+IN_A_LIBRARY = ("imbalance", "slow", "serial", "lock", "condition", "pool", "yield")
+"""Parts in which a thread waits; what else a thread does is seen by the same code whoever made it."""
+OF_SYSTEM = {
+    "openmp": IN_A_LIBRARY,
+    "libomp": IN_A_LIBRARY,
+    "tbb": IN_A_LIBRARY,
+    "std": ("imbalance", "serial", "lock"),
+}
+"""`std` makes and joins plain threads."""
+CASES = [(*case, "threads") for case in TRUTHS] + [
+    (part, 2, system) for system, parts in OF_SYSTEM.items() for part in parts
+]
 OF_FOUR = {
     ("imbalance", "openmp"): (2.5, ""),
     ("slow", "libomp"): (2.5, ""),
@@ -68,8 +79,7 @@ def known(part: str, system: str = "threads", threads: int = 1, second: float = 
         return see(*first, *words, threads=threads)
 
 
-@pytest.mark.parametrize("system", SYSTEMS)
-@pytest.mark.parametrize(("part", "threads"), TRUTHS)
+@pytest.mark.parametrize(("part", "threads", "system"), CASES)
 def test_known_parts_are_found(part: str, threads: int, system: str) -> None:
     if threads > len(os.sched_getaffinity(0)):
         pytest.skip("as many cores are not here")
