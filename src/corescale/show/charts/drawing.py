@@ -311,12 +311,15 @@ def _size(series: Series) -> float:
 
 def _whiskers(axes: Axes, chart: Chart, series: Series, x: Sequence[float], width: float) -> None:
     ink = INK if series.kind == "bars" else look.of(series.slot).colour
-    for at, mark in zip(x, series.marks, strict=True):
-        if mark.low is not None and mark.high is not None:
-            along = axes.hlines if chart.turned else axes.vlines
-            along(at, mark.low, mark.high, color=ink, linewidth=width, zorder=5 if series.kind == "bars" else 3)
-            if series.kind == "bars":  # with ends, so that a short one is seen
-                axes.scatter([at, at], [mark.low, mark.high], s=30, marker="_", color=ink, zorder=5)
+    known = ((at, mark.low, mark.high) for at, mark in zip(x, series.marks, strict=True))
+    ends = [(at, low, high) for at, low, high in known if low is not None and high is not None]
+    if not ends:
+        return
+    at, low, high = zip(*ends, strict=True)
+    along = axes.hlines if chart.turned else axes.vlines
+    along(at, low, high, color=ink, linewidth=width, zorder=5 if series.kind == "bars" else 3)
+    if series.kind == "bars":  # with ends, so that a short one is seen
+        axes.scatter([*at, *at], [*low, *high], s=30, marker="_", color=ink, zorder=5)
 
 
 def _written(axes: Axes, chart: Chart, panel: Panel) -> None:
