@@ -69,7 +69,7 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
     "Python, shared memory": (*PYTHON, "import mmap; m = mmap.mmap(-1, 50 << 20); m.write(b'x' * (50 << 20))"),
     "Python, subprocess": (*PYTHON, "import subprocess; b'x' * (40 << 20); subprocess.run(['sleep', '0.1'])"),
     "Python, multiprocessing": (*PYTHON, POOL),
-    "sort": shell("seq 300000 | sort -R | sort -n | tail -n 1"),
+    "sort": shell("seq 300000 | sort -r | sort -n | tail -n 1"),
     "sed": shell("seq 300000 | sed s/1/2/ | tail -n 1"),
     "grep": shell("seq 1000000 | grep -c 7"),
     "awk": ("awk", "BEGIN { for (i = 0; i < 2000000; i++) s += i }"),
