@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random operations over threads against a model that knows what every thread must have in use and available,
-// to the byte, after each step. CORESCALE_MODEL_OPERATIONS sets their number (1e7; fewer in the
+// to the byte, after each step. CORESCALE_MODEL_OPERATIONS sets their number (a million; fewer in the
 // presets asan and tsan), _SEED the seed.
 #include <algorithm>
 #include <array>
@@ -17,7 +17,7 @@ namespace {
 
 using corescale::detail::class_capacity;
 
-constexpr long default_operations = 10'000'000;
+constexpr long default_operations = 1'000'000;
 
 long from_environment(const char* name, long otherwise) {
   const char* const text = std::getenv(name);
@@ -207,11 +207,8 @@ template <class Alloc>
 class Model : public thread_alloc_test<Alloc> {};
 TYPED_TEST_SUITE(Model, every_allocator);
 
-// Without checks all of them, with checks a tenth.
 TYPED_TEST(Model, AgreesAfterEachStep) {
-  const long operations = from_environment("CORESCALE_MODEL_OPERATIONS", default_operations);
-  const bool is_default = std::is_same_v<TypeParam, corescale::thread_alloc>;
-  simulation<TypeParam>(is_default ? operations : operations / 10).run();
+  simulation<TypeParam>(from_environment("CORESCALE_MODEL_OPERATIONS", default_operations)).run();
 }
 
 }  // namespace

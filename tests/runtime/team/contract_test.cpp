@@ -58,12 +58,13 @@ TEST_P(Contract, AllAreAliveAtOnceSoABarrierIsLegal) {
   EXPECT_EQ(behind, 0);
 }
 
-// A million for a system whose round costs under a microsecond; fewer where a round sleeps, or the sanitizer slows it.
+// A million for a system whose round costs under a microsecond; fewer where a round sleeps, or a sanitizer slows it.
 // The time limit is for machines that others use too; CORESCALE_WORK_CALLS sets the number, without a time limit.
 long calls_to_make(std::string_view system) {
   if (const char* asked = std::getenv("CORESCALE_WORK_CALLS")) return std::atol(asked);
   const bool sleeps = system.starts_with("pthread") || system.starts_with("boost") || system == "ports";
-  return (sleeps ? 50'000 : system == "tbb" ? 200'000 : 1'000'000) / (thread_sanitizer ? 50 : 1);
+  const long calls = sleeps ? 50'000 : system == "tbb" ? 200'000 : 1'000'000;
+  return calls / (thread_sanitizer || address_sanitizer ? 50 : 1);
 }
 
 TEST_P(Contract, AMillionRoundsLoseNone) {

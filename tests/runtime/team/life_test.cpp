@@ -50,7 +50,7 @@ TEST_P(Life, AThousandTeamsLeaveNothingBehind) {
   };
   for (int team = 0; team < 20; ++team) live_once();  // what a library keeps for good, it has by now
   const holdings before;
-  for (int team = 0; team < (thread_sanitizer ? 100 : 1000); ++team) live_once();
+  for (int team = 0; team < (thread_sanitizer || address_sanitizer ? 100 : 1000); ++team) live_once();
   const holdings after = settled_holdings(before.threads);
   EXPECT_LE(after.threads, before.threads);
   EXPECT_EQ(after.descriptors, before.descriptors);
