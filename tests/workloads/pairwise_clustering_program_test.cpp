@@ -69,7 +69,7 @@ TEST(PairwiseClusteringProgram, AnyRanksGiveTheSameLabelsAndAllgatherTheSameBits
     const std::string work = "--points 130 --clusters 5 --precision " + precision + " --exchange ";
     const Finished one = cluster(work + "ring");
     ASSERT_EQ(one.status, 0) << one.output;
-    for (const int ranks : {1, 2, 3}) {
+    for (const int ranks : {2, 3}) {
       const Finished gathered = cluster_on(ranks, work + "allgather"),
                      ring = cluster_on(ranks, work + "ring");
       EXPECT_EQ(field(gathered.output, "ranks"), std::to_string(ranks));

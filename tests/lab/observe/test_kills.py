@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """kill -9 of the lab at random instants loses at most the launch in flight, and leaves nothing of the program running.
 
-CORESCALE_KILLS sets how many (20; 200 for the long run).
+CORESCALE_KILLS sets how many (10; 200 for the long run).
 """
 
 import itertools
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from corescale.observe import store
 
-KILLS = int(os.environ.get("CORESCALE_KILLS", "20"))
+KILLS = int(os.environ.get("CORESCALE_KILLS", "10"))
 LAB = Path(__file__).parents[1]
 
 LONG = f"31.{os.getpid():07}"
