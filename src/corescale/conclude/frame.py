@@ -10,7 +10,7 @@ from corescale.declare import arithmetic
 from corescale.declare.catalogue import allocators
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations, parameters
-from corescale.declare.outputs import BUILT_IN, EXTREMES, Selection, extreme
+from corescale.declare.outputs import BUILT_IN, EXTREMES, Selection, extreme, listed
 from corescale.errors import UsageError
 from corescale.records import Configuration, Level, Phase, Record, Region
 
@@ -117,14 +117,10 @@ def selected(rows: "pd.DataFrame", selection: Selection, among: "pd.DataFrame | 
     """
     chosen, levels_of = rows["status"].notna(), rows if among is None else among
     if "oversubscribed" in selection:
-        levels_of = levels_of[levels_of["oversubscribed"].isin(_words(selection["oversubscribed"]))]
+        levels_of = levels_of[levels_of["oversubscribed"].isin(listed(selection["oversubscribed"]))]
     for name, levels in selection.items():
-        chosen &= rows[name].isin([level for one in _words(levels) for level in _meant(levels_of[name], one)])
+        chosen &= rows[name].isin([level for one in listed(levels) for level in _meant(levels_of[name], one)])
     return chosen
-
-
-def _words(levels: Level | tuple[Level, ...]) -> tuple[Level, ...]:
-    return levels if isinstance(levels, tuple) else (levels,)
 
 
 def _meant(column: "pd.Series", level: Level) -> Sequence[Level]:

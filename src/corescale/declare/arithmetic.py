@@ -106,7 +106,8 @@ def _allow(node: ast.AST, text: str, where: str) -> None:
     allowed = isinstance(node, ast.Name | ast.Load | ast.operator | ast.unaryop)
     if isinstance(node, ast.BinOp):
         allowed = type(node.op) in _BINARY
-        if isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mod) and _is_zero(node.right):
+        divides = isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mod)
+        if divides and isinstance(node.right, ast.Constant) and node.right.value == 0:
             raise UsageError(f"{text!r} divides by zero", where=where, remedy="divide by something else")
     elif isinstance(node, ast.UnaryOp):
         allowed = type(node.op) in _UNARY
@@ -116,10 +117,6 @@ def _allow(node: ast.AST, text: str, where: str) -> None:
         allowed = isinstance(node.func, ast.Name) and node.func.id in FUNCTIONS and not node.keywords
     if not allowed:
         raise UsageError(f"{text!r} is more than arithmetic", where=where, remedy=_WRITE)
-
-
-def _is_zero(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value in (0, 0.0)
 
 
 def _value(node: ast.expr, values: Mapping[str, Level]) -> Any:

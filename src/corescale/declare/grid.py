@@ -10,7 +10,7 @@ from typing import TypeVar
 from corescale.declare import arithmetic, factors, template
 from corescale.declare.catalogue import allocators
 from corescale.declare.experiment import SERIAL, Experiment, Factor
-from corescale.declare.outputs import EXTREMES, extreme
+from corescale.declare.outputs import EXTREMES, extreme, listed
 from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.records import INHERITED, Configuration, Layout, Level, Phase
@@ -126,9 +126,8 @@ def _is_beyond(p: int | None, limit: Sequence[str]) -> bool:
 
 def is_level(factor: Factor, level: Level, wanted: Level | tuple[Level, ...]) -> bool:
     """Whether a selection that wants this of a factor means this level of it."""
-    levels = wanted if isinstance(wanted, tuple) else (wanted,)
     names = allocators.means if factor.how.preloads else lambda level, name: str(level) == str(name)
-    return any(level in extreme(one, factor.levels) if one in EXTREMES else names(level, one) for one in levels)
+    return any(level in extreme(one, factor.levels) if one in EXTREMES else names(level, one) for one in listed(wanted))
 
 
 def configuration(experiment: Experiment, levels: Mapping[str, Level]) -> Configuration:

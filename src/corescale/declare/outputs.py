@@ -43,6 +43,13 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][\w.-]*$")]
 """name of an output, and of its file"""
 Selection = Mapping[str, Level | tuple[Level, ...]]
 """column -> level or levels, or one of EXTREMES"""
+
+
+def listed(levels: Level | tuple[Level, ...]) -> tuple[Level, ...]:
+    """The levels that a selection names of one column."""
+    return levels if isinstance(levels, tuple) else (levels,)
+
+
 EXTREMES = ("min", "max", "above min", "below max")
 """The smallest level measured, the largest, all but the smallest, and all but the largest."""
 
@@ -72,7 +79,7 @@ class _Reads(Model):
     def selected(self) -> Iterator[tuple[str, Level]]:
         """Every level that it names, with its column."""
         for name, levels in (pair for selection in self._selections() for pair in selection.items()):
-            yield from ((name, level) for level in (levels if isinstance(levels, tuple) else (levels,)))
+            yield from ((name, level) for level in listed(levels))
 
 
 class Normalise(Model):

@@ -70,8 +70,4 @@ def check(argv: Iterable[str], known: Iterable[str]) -> None:
 
 def fill(argv: Iterable[str], values: Mapping[str, str]) -> tuple[str, ...]:
     """The argv with every placeholder replaced; a value never splits into two words."""
-    return tuple(_TOKEN.sub(lambda match: _one(match, values), word) for word in argv)
-
-
-def _one(match: re.Match[str], values: Mapping[str, str]) -> str:
-    return match[1] or values[match[2]]
+    return tuple(_TOKEN.sub(lambda match: match[1] or values[match[2]], word) for word in argv)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Paths that cannot be looked at, and programs that cannot be read, as any argument may name one."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ def test_a_folder_that_may_not_be_searched_names_nothing(monkeypatch: pytest.Mon
     def refused(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "stat", refused)
+    monkeypatch.setattr(os, "stat", refused)
     assert environment.programs(("true", "/closed/a")) == ["true"]
     monkeypatch.setattr(Path, "iterdir", refused)
     monkeypatch.setattr(Path, "read_text", refused)

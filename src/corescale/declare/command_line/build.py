@@ -19,7 +19,6 @@ from corescale.declare.experiment import (
     Experiment,
     Factor,
     Hooks,
-    Scaling,
     Tuning,
     Verb,
     Weak,
@@ -54,8 +53,10 @@ def experiment(
         raise UsageError(f"{request.cgroup!r} is neither auto nor off", where="--cgroup", remedy="write --cgroup off")
     asked = _asked(commands, derived or {})
     chosen, left_out = named(request, asked, machine, default_threads="" if verb == "compare" else "auto")
+    filled = {"threads", *(factor.name for factor in chosen), *(derived or {})}
+    filled |= {"p", "ranks", "nodes"} if any(factor.kind == "layout" for factor in chosen) else set()
     for argv in (*(command.argv for command in commands), _rehearsal(request, commands[0])):
-        template.check(argv, {"threads", *(factor.name for factor in chosen), *_of_layout(chosen), *(derived or {})})
+        template.check(argv, filled)
     if verb == "compare":
         if any(factor.name == COMMAND for factor in chosen):
             raise UsageError("is what compare varies itself", where=f"{{{COMMAND}}}", remedy="use another name")
@@ -68,7 +69,8 @@ def experiment(
     left_out += [f"LD_PRELOAD={path} of this shell: no such file, so it is in no launch" for path in missing]
     named_baseline = once(baselines(request.baseline, chosen, machine), "--baseline")
     given = dict(levels(chosen, asked, machine)) if verb == "tune" else {}
-    now = {name: level for name, level in given.items() if level != _first(chosen, name)} | named_baseline
+    unasked = {factor.name: factor.how.baseline(factor.levels) for factor in chosen}
+    now = {name: level for name, level in given.items() if level != unasked[name]} | named_baseline
     stop, p_ref = _stop(request), request.p_ref if isinstance(request, ScanRequest) else None
     made = _checked(
         verb=verb,
@@ -82,7 +84,7 @@ def experiment(
         ),
         stop=stop,
         hooks=Hooks(**{name: getattr(request, name) or None for name in Hooks.model_fields}),
-        scaling=Scaling(p_ref=smallest_p(chosen) if p_ref is None else p_ref, weak=weak),
+        scaling={"p_ref": p_ref or smallest_p(chosen), "weak": weak},
         cores=_cores(request, chosen, machine),
         warmup=request.warmup,
         # No launch takes longer than the budget for all, so that one that hangs is not waited for.
@@ -127,16 +129,6 @@ def _must_be_launchable(experiment: Experiment, machine: Machine, p_ref: int | N
         checks.must_have(experiment, p_ref)
     if any({"ranks", "nodes"} & factor.how.makes for factor in experiment.factors):
         checks.must_say_how_many(experiment.commands)
-
-
-def _of_layout(chosen: Sequence[Factor]) -> set[str]:
-    """The placeholders that a level such as 4x2x1 fills besides {threads}."""
-    return {"p", "ranks", "nodes"} if any(factor.kind == "layout" for factor in chosen) else set()
-
-
-def _first(chosen: Sequence[Factor], name: str) -> Level:
-    """The level of the baseline that a factor has unasked."""
-    return next(factor.how.baseline(factor.levels) for factor in chosen if factor.name == name)
 
 
 def _cores(request: Request, chosen: Sequence[Factor], machine: Machine) -> int | None:

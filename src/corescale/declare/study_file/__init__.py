@@ -4,12 +4,9 @@
 import itertools
 import math
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-
-from pydantic import ValidationError
 
 from corescale import calibration
 from corescale.declare import template
@@ -31,9 +28,8 @@ from corescale.declare.outputs import BUILT_IN, Selection
 from corescale.declare.programs import bundled, data_folder, near
 from corescale.declare.quantities import confidence, seconds, share
 from corescale.declare.stop import DECIDED_BLOCKS, MOST_BLOCKS, USUAL_BUDGET, Stop
-from corescale.declare.study_file import factors
+from corescale.declare.study_file import factors, faults
 from corescale.declare.study_file.factors import without_ranks
-from corescale.declare.study_file.faults import fault, in_file
 from corescale.declare.study_file.tables import SCHEMA, StopTable, StudyFile, Template, schema
 from corescale.errors import PreloadError, UsageError
 from corescale.machine import Machine
@@ -44,21 +40,7 @@ __all__ = ["SCHEMA", "StudyFile", "experiment", "presentation", "read", "schema"
 
 def read(path: Path) -> StudyFile:
     """The file as declared; raises UsageError."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise UsageError("cannot be read: not UTF-8", where=str(path), remedy="save it as UTF-8") from None
-    except OSError as error:
-        remedy = "corescale study list names the studies that ship"
-        raise UsageError(f"cannot be read: {error.strerror}", where=str(path), remedy=remedy) from None
-    try:
-        return StudyFile.model_validate(tomllib.loads(text))
-    except ValidationError as error:
-        raise fault(error, StudyFile, path, text) from None
-    except (ValueError, RecursionError) as error:  # brackets or digits without end, too
-        raise UsageError(f"not TOML: {error}", where=str(path)) from None
-    except UsageError as error:
-        raise in_file(error, path, text) from None
+    return faults.read(StudyFile, path, "docs/study.md")
 
 
 def experiment(
@@ -83,7 +65,7 @@ def experiment(
         stop = stop_rule(file.stop, runs, until_decided=until_decided)
         made = _experiment(file, path, machine, levels, command, stop)
     except UsageError as error:
-        raise in_file(error, path, text) from None
+        raise faults.in_file(error, path, text) from None
     why = unloadable.what if unloadable else unloadable_by_file(made.commands)
     return factors.without_preloads(made, why) if why else made
 
@@ -129,34 +111,27 @@ def _experiment(
     for part, known in (("derived", taken), ("columns", taken.union(file.derived))):
         for name in known.intersection(getattr(file, part)):
             raise UsageError("a column has this name already", where=f"{part}.{name}", remedy="rename it")
-    try:
-        made = Experiment(
-            verb="study",
-            commands=launched,
-            factors=tuple(chosen),
-            baseline=Baseline(
-                levels=tuple(
-                    (name, factors.level(name, level, chosen, machine)) for name, level in file.baseline.items()
-                ),
-                returns=stop.rule == "race",
-            ),
-            along=tuple(factors.along(chosen, file.factors)),
-            omit=tuple(one for each in file.omit for one in _in_numbers(each, chosen, machine)),
-            tuning=Tuning(constraints=tuple(Constraint.parse(text) for text in file.constraints)),
-            scaling=Scaling(p_ref=file.p_ref or smallest_p(chosen), weak=file.weak),
-            stop=stop,
-            timeout=None if file.timeout is None else seconds_of(file.timeout, "timeout"),
-            left_out=tuple(left_out),
-            study=Presentation(
-                name=path.stem,
-                bandwidth=_bandwidth(machine),
-                outputs=(*file.table, *file.chart, *file.finding, *file.overheads),
-                **{name: getattr(file, name) for name in AS_SHOWN},
-            ),
-            **{name: getattr(file, name) for name in AS_DECLARED},
-        )
-    except ValidationError as error:
-        raise UsageError(error.errors()[0]["msg"], where=".".join(map(str, error.errors()[0]["loc"]))) from None
+    baseline = tuple((name, factors.level(name, level, chosen, machine)) for name, level in file.baseline.items())
+    made = Experiment(
+        verb="study",
+        commands=launched,
+        factors=tuple(chosen),
+        baseline=Baseline(levels=baseline, returns=stop.rule == "race"),
+        along=tuple(factors.along(chosen, file.factors)),
+        omit=tuple(one for each in file.omit for one in _in_numbers(each, chosen, machine)),
+        tuning=Tuning(constraints=tuple(Constraint.parse(text) for text in file.constraints)),
+        scaling=Scaling(p_ref=file.p_ref or smallest_p(chosen), weak=file.weak),
+        stop=stop,
+        timeout=None if file.timeout is None else seconds_of(file.timeout, "timeout"),
+        left_out=tuple(left_out),
+        study=Presentation(
+            name=path.stem,
+            bandwidth=_bandwidth(machine),
+            outputs=(*file.table, *file.chart, *file.finding, *file.overheads),
+            **{name: getattr(file, name) for name in AS_SHOWN},
+        ),
+        **{name: getattr(file, name) for name in AS_DECLARED},
+    )
     factors.check(made, machine, [file.factors, given])
     return made
 

@@ -22,18 +22,20 @@ def read(model: type[Declared], path: Path, guide: str) -> Declared:
         text = path.read_text(encoding="utf-8-sig")
         return model.model_validate(tomllib.loads(text))
     except ValidationError as error:
-        raise fault(error, model, path, text, guide) from None
+        raise _fault(error, model, path, text, guide) from None
+    except UsageError as error:
+        raise in_file(error, path, text) from None
+    except UnicodeDecodeError:
+        what, remedy = "cannot be read: not UTF-8", "save it as UTF-8"
     except OSError as error:
-        what = f"cannot be read: {error.strerror}"
-    except (ValueError, RecursionError) as error:
-        what = f"not TOML: {error}"
-    raise UsageError(what, where=str(path), remedy=f"see {guide}")
+        what, remedy = f"cannot be read: {error.strerror}", f"see {guide}"
+    except (ValueError, RecursionError) as error:  # brackets or digits without end, too
+        what, remedy = f"not TOML: {error}", f"see {guide}"
+    raise UsageError(what, where=str(path), remedy=remedy)
 
 
-def fault(
-    error: ValidationError, model: type[BaseModel], path: Path, text: str, guide: str = "docs/study.md"
-) -> UsageError:
-    """The error for the first fault that pydantic found in a TOML file, which `guide` explains."""
+def _fault(error: ValidationError, model: type[BaseModel], path: Path, text: str, guide: str) -> UsageError:
+    """The error for the first fault that pydantic found."""
     first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")  # what is missing may be misspelt
     where = [part for part in first["loc"] if not (isinstance(part, str) and ("[" in part or part in _BRANCHES))]
     key = ".".join(str(part) for part in where if not isinstance(part, int)) or "file"
@@ -63,14 +65,10 @@ def in_file(error: UsageError, path: Path, text: str) -> UsageError:
     if error.where.startswith("-"):
         return error
     kind, _, name = error.where.partition(" ")
-    named = [place for place, line in enumerate(text.splitlines(), 1) if _names(line, name)] if name else []
+    naming = re.compile(rf"""\s*name\s*=\s*["']{re.escape(name)}["']""")
+    named = [place for place, line in enumerate(text.splitlines(), 1) if naming.match(line)] if name else []
     line = named[-1] if named else _line(text, kind.split("."))
     return UsageError(error.what, where=f"{path}:{line}: {error.where}".removesuffix(": "), remedy=error.remedy)
-
-
-def _names(line: str, output: str) -> bool:
-    """Whether a line is the name of that output."""
-    return re.match(rf"""\s*name\s*=\s*["']{re.escape(output)}["']""", line) is not None
 
 
 def _keys(model: type[BaseModel], where: Sequence[str | int]) -> list[str]:

@@ -9,7 +9,7 @@ from pydantic import Field, field_validator, model_validator
 
 from corescale.declare import factors
 from corescale.declare.base import Model
-from corescale.declare.experiment import Hooks, MetricSource, Weak
+from corescale.declare.experiment import RESPONSE, Hooks, MetricSource, Weak
 from corescale.declare.outputs import Chart, Finding, Overheads, Selection, Table
 
 Template = str | tuple[str, ...]
@@ -95,7 +95,7 @@ class StudyFile(Model):
     """parameters that follow from the levels: + - * / // % isqrt gcd sqrt min max"""
     baseline: Mapping[str, int | float | str] = {}
     """levels of the baseline, where not the first (of threads: the largest)"""
-    response: str = "wall"
+    response: Annotated[str, Field(pattern=RESPONSE)] = "wall"
     """wall, region:NAME or metric:NAME"""
     metrics: Mapping[str, MetricSource] = {}
     agree: Mapping[str, tuple[str, ...]] = {}

@@ -222,6 +222,7 @@ TRIES: tuple[Try, ...] = (
         2,
         "corescale: --p-ref: p = 7 is not measured; write one of 1, 2",
     ),
+    ("corescale scan --p-ref 0 -t 1,2 -- touch made", 2, "corescale: --p-ref: p = 0 is not measured"),
     ("corescale compare --gate 5 true false", 2, "corescale: --gate: '5' would be 500%; write 5% or 0.05"),
     (
         "corescale scan --json --export-json - -- true",

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a declared chart is drawn from: the declaration, its launches, and how levels and numbers are written."""
 
-import difflib
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -13,7 +12,7 @@ import pandas as pd
 from corescale.conclude.stats import Interval, bootstrapped
 from corescale.declare import outputs
 from corescale.declare.experiment import Experiment
-from corescale.errors import UsageError
+from corescale.errors import UsageError, nearest
 from corescale.records import Level
 from corescale.show import text
 from corescale.show.charts.model import Axis, Chart, Format, Mark, Panel, binary, finite_ends
@@ -70,15 +69,15 @@ class Asked:
             return sorted(found, key=lambda level: (rank.get(level, len(rank)), str(level)))
         return sorted(found, key=natural)
 
-    def coloured(self, rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-        """Label and launches of each level of colour that has any."""
+    def coloured(self, rows: pd.DataFrame) -> Iterator[tuple[int, str, pd.DataFrame]]:
+        """Slot, label and launches of each level of colour that has any."""
         name = self.chart.colour
         if not name:
-            yield "", rows
+            yield 0, "", rows
             return
-        for level in self.levels(name):
+        for slot, level in enumerate(self.levels(name)):
             if not (chosen := rows[rows[name] == level]).empty:
-                yield named(name, level), chosen
+                yield slot, named(name, level), chosen
 
     def logs(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Mean logarithm of y, a row for each block and a column for each level of x, from the smallest."""
@@ -173,8 +172,7 @@ class Asked:
 
 def _words(levels: outputs.Selection) -> str:
     """`threads 1`, `the fewest threads`, `the smallest load and allocator system`."""
-    several = {column: among if isinstance(among, tuple) else (among,) for column, among in levels.items()}
-    pairs = [(column, level) for column, among in several.items() for level in among]
+    pairs = [(column, level) for column, among in levels.items() for level in outputs.listed(among)]
     extremes = {"min": "smallest", "max": "largest"}
     counts = {"min": "fewest", "max": "most"}
     return " and ".join(
@@ -205,6 +203,5 @@ def present(name: str, frame: pd.DataFrame, chart: str) -> None:
     """Raises UsageError for a column that the frame lacks."""
     if name not in frame.columns:
         known = [str(column) for column in frame.columns]
-        near = difflib.get_close_matches(name, known, 1)
-        remedy = f"did you mean {near[0]}?" if near else f"columns here: {', '.join(known)}"
+        remedy = nearest(name, known, f"columns here: {', '.join(known)}")
         raise UsageError(f"no column {name!r}", where=f"chart {chart}", remedy=remedy)
