@@ -6,6 +6,7 @@ It follows from records alone, so a run that continues finds what it had. In rea
 sees the start-up of corescale.
 """
 
+import functools
 import itertools
 import math
 from collections import Counter
@@ -37,7 +38,6 @@ class Budget:
         self.records: list[Record] = []
         self.walls: dict[Configuration, list[float]] = {}
         """times of the full launches of each"""
-        self._between: list[tuple[float, int]] | None = None
         self._clock: Callable[[], float] = lambda: 0.0
         self._untimed: Callable[[Sequence[Configuration]], int] | None = None
 
@@ -49,7 +49,7 @@ class Budget:
     def add(self, record: Record) -> None:
         """Adds a launch."""
         self.records.append(record)
-        self._between = None
+        self.__dict__.pop("_gaps", None)
         if record.phase != "rehearse":
             self.walls.setdefault(record.configuration, []).append(record.wall)
 
@@ -139,20 +139,19 @@ class Budget:
             proofs = max(proofs, self._untimed(configurations) * slowest)
         return walls + self.between * len(configurations) + proofs
 
-    @property
+    @functools.cached_property
     def _gaps(self) -> list[tuple[float, int]]:
         """For each launch but the first: seconds before it, 0 for a pause; and how many configurations are new in the
-        block that it begins."""
-        if self._between is None:
-            first = {record.configuration: record.block for record in reversed(self.records)}
-            new = Counter(block for block in first.values() if block != self.records[0].block)
-            pairs = list(itertools.pairwise(self.records))
-            found = [(max(0.0, now.started - one.started - one.wall), new[now.block] * (now.block != one.block))
-                     for one, now in pairs]  # fmt: skip
-            longest = max(PAUSE, 10 * median([gap for gap, _ in found])) if found else PAUSE
-            slowest = max((record.wall for record in self.records), default=0.0)
-            self._between = [(gap if gap <= max(longest, many * PROOF * slowest) else 0.0, many) for gap, many in found]
-        return self._between
+        block that it begins. `add` clears the cache."""
+        first = {record.configuration: record.block for record in reversed(self.records)}
+        new = Counter(block for block in first.values() if block != self.records[0].block)
+        found = [
+            (max(0.0, now.started - one.started - one.wall), new[now.block] * (now.block != one.block))
+            for one, now in itertools.pairwise(self.records)
+        ]
+        longest = max(PAUSE, 10 * median([gap for gap, _ in found])) if found else PAUSE
+        slowest = max((record.wall for record in self.records), default=0.0)
+        return [(gap if gap <= max(longest, many * PROOF * slowest) else 0.0, many) for gap, many in found]
 
     def _launches(self, pairs: int) -> float:
         most = self.stop.launches

@@ -29,8 +29,7 @@ STRETCHES = 20
 
 def smallest(log_ratios: npt.ArrayLike, blocks: int) -> float:
     """The smallest relative slowdown that this many blocks show, 0.03 for 3%; inf if they allow no interval."""
-    values = np.asarray(log_ratios, dtype=np.float64)
-    values = values[np.isfinite(values)]
+    values = stats.finite(log_ratios)
     tail = stats.tail_count(blocks, (1 - CONFIDENCE) / 2)
     if tail < 0 or not values.size:
         return math.inf

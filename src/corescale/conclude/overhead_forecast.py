@@ -6,7 +6,6 @@ forecasts are scored: made from a run's p <= P / 2, and compared with what it me
 """
 
 import ast
-import contextlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -45,16 +44,6 @@ def split(model: str) -> tuple[str, ...]:
     return (ast.unparse(tree), *reversed(parts))
 
 
-@contextlib.contextmanager
-def _of_the_option() -> Iterator[None]:
-    """An error in a formula names the option that has it, and not the formula's name here."""
-    try:
-        yield
-    except UsageError as error:
-        error.where = WHERE if error.where in NAMES else error.where
-        raise
-
-
 def predict(records: Sequence[Record], experiment: Experiment, p: int, models: Sequence[str]) -> tuple[Prediction, ...]:
     """The time at p for every combination of the factors that do not make p, by the model that predicts best.
 
@@ -62,11 +51,10 @@ def predict(records: Sequence[Record], experiment: Experiment, p: int, models: S
     ranks have separate fits if both make p. Raises UsageError for a formula of something that p alone does not
     determine, such as `ranks`, or if nothing can be fitted.
     """
-    with _of_the_option():
-        rows, asked = _asked(records, experiment, models)
-        return tuple(
-            one for maker, group in _alike(rows, experiment) for one in _fitted(group, experiment, asked, p, maker)
-        )
+    rows, asked = _asked(records, experiment, models)
+    return tuple(
+        one for maker, group in _alike(rows, experiment) for one in _fitted(group, experiment, asked, p, maker)
+    )
 
 
 LAYOUT_SUMS = (
@@ -105,11 +93,8 @@ def held_back(records: Sequence[Record], experiment: Experiment, models: Sequenc
 
     Nothing if these determine no sum. Raises UsageError as `predict`.
     """
-    with _of_the_option():
-        rows, asked = _asked(records, experiment, models)
-        return tuple(
-            one for maker, group in _alike(rows, experiment) for one in _scored(group, experiment, asked, maker)
-        )
+    rows, asked = _asked(records, experiment, models)
+    return tuple(one for maker, group in _alike(rows, experiment) for one in _scored(group, experiment, asked, maker))
 
 
 def _scored(rows: "pd.DataFrame", experiment: Experiment, asked: "Asked", maker: str) -> Iterator[Scored]:
@@ -189,7 +174,11 @@ def _fitted(rows: "pd.DataFrame", experiment: Experiment, asked: Asked, p: int, 
 
 def _chosen(rows: "pd.DataFrame", experiment: Experiment, asked: Asked) -> OverheadChoice:
     """The sum that predicts best; raises UsageError if none can be fitted."""
-    found = configurations(rows, experiment, asked.declared, {})
+    try:
+        found = configurations(rows, experiment, asked.declared, {})
+    except UsageError as error:
+        error.where = WHERE  # not the name that the formula has here
+        raise
     texts = {asked.declared.factors[name]: column for name, column in found.factors.items()}
     choice = choose(found.measured, texts, asked.sums, experiment.stop.confidence)
     if choice.best is None:

@@ -72,7 +72,7 @@ def decide(ratio: Interval) -> Decision:
 
 def hodges_lehmann(log_ratios: npt.ArrayLike, confidence: float = 0.95) -> Interval:
     """Pseudomedian of the log-ratios of n blocks with its signed-rank interval (Hodges & Lehmann 1963)."""
-    values = _finite(log_ratios)
+    values = finite(log_ratios)
     tail = tail_count(values.size, (1 - confidence) / 2)
     estimate, low, high = walsh_bounds(values, tail)
     if tail < 0:
@@ -88,7 +88,7 @@ def fewest_blocks(confidence: float) -> int:
 
 def ratio_interval(times_a: npt.ArrayLike, times_b: npt.ArrayLike, confidence: float = 0.95) -> Interval:
     """T_a / T_b of two configurations, times in block order: above 1 if a is the slower one."""
-    return hodges_lehmann(np.log(_times(times_a)) - np.log(_times(times_b)), confidence).map(math.exp)
+    return hodges_lehmann(np.log(positive(times_a)) - np.log(positive(times_b)), confidence).map(math.exp)
 
 
 def ratio_of_means(a: npt.ArrayLike, b: npt.ArrayLike, confidence: float = 0.95) -> Interval:
@@ -96,7 +96,7 @@ def ratio_of_means(a: npt.ArrayLike, b: npt.ArrayLike, confidence: float = 0.95)
 
     Slow launches count by their cost. If they are rarer than one in n, none may have been seen.
     """
-    first, second = _times(a), _times(b)
+    first, second = positive(a), positive(b)
     both = np.isfinite(first) & np.isfinite(second)
     first, second, n = first[both], second[both], int(both.sum())
     if not n:
@@ -130,7 +130,7 @@ def overhead(log_ratio: Interval, p_ref: int, p: int) -> Interval:
 
 def median_interval(times: npt.ArrayLike, confidence: float = 0.95) -> Interval:
     """Median of one configuration's times between two order statistics; exact only for independent launches."""
-    values = np.sort(_finite(times))
+    values = np.sort(finite(times))
     rank = median_rank(values.size, confidence)
     estimate = float(np.median(values)) if values.size else math.nan
     if rank == 0:
@@ -146,7 +146,7 @@ def median_rank(n: int, confidence: float) -> int:
 
 def typical_times(times: npt.ArrayLike) -> Floats:
     """Robust location of each column of blocks x configurations: exp of the pseudomedian of log time, NaN for none."""
-    columns = np.log(_times(times)).T
+    columns = np.log(positive(times)).T
     return np.array([math.exp(hodges_lehmann(column).estimate) for column in np.atleast_2d(columns)])
 
 
@@ -155,7 +155,7 @@ def signed_rank_p(log_ratios: npt.ArrayLike) -> float:
 
     NaN if there is no ratio.
     """
-    found = _finite(log_ratios)
+    found = finite(log_ratios)
     if found.size == 0:
         return math.nan
     values = found[found != 0]
@@ -258,7 +258,7 @@ def bootstrapped(values: npt.ArrayLike, statistic: Statistic = "mean", confidenc
     It is for charts of declared columns only, because it is too narrow: with 8 launches, 95% intervals covered 85 to
     87% of the time.
     """
-    array, of = _finite(values), STATISTICS[statistic]
+    array, of = finite(values), STATISTICS[statistic]
     estimate = float(of(array)) if array.size else math.nan
     if array.size < 2:
         return Interval(estimate, None, None, None, array.size)
@@ -267,12 +267,13 @@ def bootstrapped(values: npt.ArrayLike, statistic: Statistic = "mean", confidenc
     return Interval(estimate, float(low), float(high), confidence, array.size)
 
 
-def _finite(values: npt.ArrayLike) -> Floats:
+def finite(values: npt.ArrayLike) -> Floats:
+    """The finite values, in their order."""
     array = np.asarray(values, dtype=np.float64).ravel()
     return array[np.isfinite(array)]
 
 
-def _times(values: npt.ArrayLike) -> Floats:
+def positive(values: npt.ArrayLike) -> Floats:
     """Times as an array in which what is not a positive finite time is NaN."""
     array = np.asarray(values, dtype=np.float64)
     return np.where(np.isfinite(array) & (array > 0), array, np.nan)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from corescale.conclude.stats import Floats, Interval
+from corescale.conclude.stats import Floats, Interval, finite, positive
 
 
 def unpaired_ratio(times_a: npt.ArrayLike, times_b: npt.ArrayLike, confidence: float = 0.95) -> Interval:
@@ -17,7 +17,7 @@ def unpaired_ratio(times_a: npt.ArrayLike, times_b: npt.ArrayLike, confidence: f
 
     Exact for continuous times that differ only by a factor. Estimate and ends are those of Hodges & Lehmann (1963).
     """
-    a, b = (_logs(each) for each in (times_a, times_b))
+    a, b = (finite(np.log(positive(each))) for each in (times_a, times_b))
     shifts = np.sort(np.subtract.outer(a, b).ravel())
     if not shifts.size:
         return Interval(math.nan, None, None, None, 0)
@@ -50,12 +50,6 @@ def _rank_sums(m: int, n: int) -> Floats:
 
 MOST_RANK_SUMS = 1600
 """products of two sample sizes, up to which the null distribution of their rank sum is computed"""
-
-
-def _logs(times: npt.ArrayLike) -> Floats:
-    """Logarithms of the positive finite times."""
-    array = np.asarray(times, dtype=np.float64).ravel()
-    return np.asarray(np.log(array[np.isfinite(array) & (array > 0)]), dtype=np.float64)
 
 
 FEWEST = 4

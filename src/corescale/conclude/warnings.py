@@ -40,19 +40,20 @@ def warnings(records: Sequence[Record], experiment: Experiment, width: float | N
     bad = noise.disturbed(timed, flags)
     undisturbed = tuple(record for record in records if not record.timed or record.block not in bad)
     failing, recorded = _recorded(timed, experiment)
+    busy, noisy = _flagged(flags, timed, width)
     lines = [
         *failing,
         *_unreported(timed, experiment),
         *_quantised(timed, experiment),
         *(said for each in agreements(records, experiment) for said in each.broken),
         *_left_running(timed),
-        *_busy(flags, timed, width),
+        *busy,
         *_drift(records, experiment),
         *_nodes(records, experiment),
         *_short(timed),
         *other_memory(timed),
         *recorded,
-        *_flagged(flags, timed),
+        *noisy,
     ]
     return Warnings(tuple(lines), frozenset(places[flag.launch] for flag in flags), undisturbed)
 
@@ -96,18 +97,20 @@ def _left_running(records: Sequence[Record]) -> Iterator[str]:
         yield f"{what} that ran on after the program's end {were} killed (in {len(found)} of {len(records)} launches)"
 
 
-def _flagged(flags: Sequence[noise.Flag], timed: Sequence[Record]) -> list[str]:
+def _flagged(flags: Sequence[noise.Flag], timed: Sequence[Record], width: float | None) -> tuple[list[str], list[str]]:
+    """The first rule that was broken, with the differences that can still be seen; and every rule that was."""
     blocks = len({record.block for record in timed})
-    lines = []
+    busy, lines = list[str](), list[str]()
     for name in dict.fromkeys(flag.rule for flag in flags):
         of_rule = [flag for flag in flags if flag.rule == name]
         rule, hit = noise.RULES[name], len({flag.block for flag in of_rule})
-        worst, limit = (rule.form.format(n) for n in (max(flag.number for flag in of_rule), rule.threshold))
-        lines.append(
-            f"noise: {name}: {rule.says.format(worst)}, in {hit} of {blocks} blocks"
-            f" (above {limit}){_whose(of_rule, timed)}"
-        )
-    return lines
+        says, limit = rule.says.format(rule.form.format(max(flag.number for flag in of_rule))), rule.threshold
+        if not busy:
+            unseen = "" if not width else f"; differences below {float(f'{100 * width:.2g}'):g}% mean nothing now"
+            busy.append(f"machine busy: {says} ({hit} of {blocks} blocks){unseen}")
+        above = f"(above {rule.form.format(limit)}){_whose(of_rule, timed)}"
+        lines.append(f"noise: {name}: {says}, in {hit} of {blocks} blocks {above}")
+    return busy, lines
 
 
 def _whose(flags: Sequence[noise.Flag], timed: Sequence[Record]) -> str:
@@ -120,17 +123,6 @@ def _whose(flags: Sequence[noise.Flag], timed: Sequence[Record]) -> str:
         return ""
     rest = f"{sum(hit.values()) - hit[most]} of {others} of the others"
     return f"; in {hit[most]} of {launches[most]} launches of {most.label}, {rest}"
-
-
-def _busy(flags: Sequence[noise.Flag], timed: Sequence[Record], width: float | None) -> Iterator[str]:
-    """All flags in one plain line: the first rule that was broken, and which differences can still be seen."""
-    if not flags:
-        return
-    rule, of_rule = noise.RULES[flags[0].rule], [flag for flag in flags if flag.rule == flags[0].rule]
-    worst = rule.says.format(rule.form.format(max(flag.number for flag in of_rule)))
-    blocks, hit = len({record.block for record in timed}), len({flag.block for flag in of_rule})
-    unseen = "" if not width else f"; differences below {float(f'{100 * width:.2g}'):g}% mean nothing now"
-    yield f"machine busy: {worst} ({hit} of {blocks} blocks){unseen}"
 
 
 def _drift(records: Sequence[Record], experiment: Experiment) -> list[str]:
