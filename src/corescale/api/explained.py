@@ -69,7 +69,7 @@ class Explained:
     def _charts(self) -> "tuple[Chart, ...]":
         from corescale.show.charts.of_explain import views  # noqa: PLC0415
 
-        return views(self.shown)
+        return tuple(views(self.shown))
 
     def plot(self, chart: str = "ledger", *, ax: "Axes | None" = None) -> "Axes":
         """Draw a view, and return matplotlib's axes; `ax`: axes to draw on. Raises UsageError if there is no such

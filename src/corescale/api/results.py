@@ -47,17 +47,7 @@ def concluded(
 ) -> Result:
     """What follows from the records, to be shown with these lines and under these circumstances."""
     found = conclude(records, experiment, gate, finished=finished)
-    return Result(
-        experiment=experiment,
-        records=records,
-        conclusion=found.conclusion,
-        lines=lines,
-        environment=environment,
-        stop=found.stop,
-        warnings=found.warnings,
-        noisy=found.noisy,
-        undisturbed=found.undisturbed,
-    )
+    return Result(experiment=experiment, records=records, lines=lines, environment=environment, **vars(found))
 
 
 def _lines(run: store.Run, machine: Machine, reads: frozenset[str] | None) -> Iterator[tuple[Configuration, str]]:

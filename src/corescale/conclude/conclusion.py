@@ -18,13 +18,13 @@ Comparisons = tuple[Comparison, ...]
 Conclusion = Scan | Recommendation | Comparisons | Study
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Concluded:
     """The answer and what is shown with it."""
 
     conclusion: Conclusion
-    stop: Decision
-    """why measuring ended"""
+    stop: Decision | None
+    """why measuring ended; None if that is not said"""
     warnings: tuple[str, ...]
     """warnings, one line each, which are printed next to the numbers"""
     noisy: frozenset[int]

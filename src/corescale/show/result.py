@@ -10,33 +10,23 @@ from typing import Any
 from corescale.conclude.answers.recommendation import Recommendation
 from corescale.conclude.answers.scaling import Scan
 from corescale.conclude.answers.study import Study
-from corescale.conclude.conclusion import Conclusion
-from corescale.conclude.policy import Decision
+from corescale.conclude.conclusion import Concluded
 from corescale.conclude.stats import Interval, fewest_blocks
 from corescale.declare.experiment import Experiment
 from corescale.records import Configuration, Record
 
 
 @dataclass(frozen=True)
-class Result:
+class Result(Concluded):
     """One finished run. `lines` has the line to paste into a shell for every configuration."""
 
     experiment: Experiment
     records: Sequence[Record]
-    conclusion: Conclusion
     lines: Mapping[Configuration, str]
     environment: Mapping[str, Any] = field(default_factory=dict)
     """description of the machine and of what was found on it, as stored with the run: JSON values"""
-    stop: Decision | None = None
-    """reason why measuring ended"""
-    warnings: tuple[str, ...] = ()
-    """warnings, one line each, printed beside the numbers"""
-    noisy: frozenset[int] = frozenset()
-    """positions in `records` of launches that a rule on noise flagged"""
     run: str = ""
     """whether the records are new, continue others or are shown again; empty for a first run, and for a report"""
-    undisturbed: Conclusion | None = None
-    """conclusion without the flagged blocks; None if nothing was flagged"""
     launching: tuple[str, ...] = ()
     """the options that name the launcher, if it is used only when named"""
     runs: Mapping[str, Path] = field(default_factory=dict)

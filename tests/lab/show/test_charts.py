@@ -127,7 +127,7 @@ def test_the_forest_compares_with_the_default() -> None:
 
 def test_time_order_flags_what_noise_flagged() -> None:
     chart = drawn("order-of-grid")
-    flagged = next(series for series in chart.series if series.slot is None)
+    flagged = next(series for series in chart.series if series.slot == look.NOISY)
     frame = rows()
     assert [mark.x for mark in flagged.marks] == list(frame["order"][frame["noisy"] & (frame["status"] == "ok")]) != []
     first = chart.panels[0].series[0].marks[0]

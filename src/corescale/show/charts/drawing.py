@@ -286,27 +286,22 @@ def _heat(axes: Axes, chart: Chart, series: Series) -> None:
 
 
 def _points(axes: Axes, chart: Chart, series: Series, x: Sequence[float]) -> None:
-    seen = look.of(series.slot)
-    for hollow in (False, True):
-        chosen = [(at, mark) for at, mark in zip(x, series.marks, strict=True) if mark.hollow is hollow]
-        if chosen:
-            across, up = [at for at, _ in chosen], [float(mark.y) for _, mark in chosen]
-            if chart.turned:
-                across, up = up, across
-            style: Any = (
-                {"facecolors": PAPER, "edgecolors": seen.colour, "linewidths": 1.5}
-                if hollow
-                else {"facecolors": seen.colour, "edgecolors": PAPER, "linewidths": 0.6}
-            )
-            axes.scatter(across, up, s=_size(series), marker=seen.marker, zorder=4,
-                         urls=[mark.says for _, mark in chosen], **style)  # fmt: skip
+    seen, hollow = look.of(series.slot), [mark.hollow for mark in series.marks]
+    across, up = (_values(series), x) if chart.turned else (x, _values(series))
+    style: Any = {
+        "facecolors": [PAPER if each else seen.colour for each in hollow],
+        "edgecolors": [seen.colour if each else PAPER for each in hollow],
+        "linewidths": [1.5 if each else 0.6 for each in hollow],
+        "urls": [mark.says for mark in series.marks],
+    }
+    axes.scatter(across, up, s=_size(series), marker=seen.marker, zorder=4, **style)
 
 
 def _size(series: Series) -> float:
     """Square points, smaller if there are many."""
     if series.kind == "bars":
         return 18
-    return 46 if series.slot is None else 34 if len(series.marks) < 40 else 20
+    return 46 if series.slot == look.NOISY else 34 if len(series.marks) < 40 else 20
 
 
 def _whiskers(axes: Axes, chart: Chart, series: Series, x: Sequence[float], width: float) -> None:
@@ -374,32 +369,27 @@ Draw = Callable[[], Figure]
 """Called under STYLE."""
 
 
-def svg(chart: Chart) -> str:
-    """An inline SVG element of a chart."""
-    return inline(chart.name, chart.alternative, lambda: _figure(chart))
-
-
 def write(chart: Chart, folder: Path) -> tuple[Path, Path]:
     """NAME.png and NAME.svg on white, for documents."""
     return save(chart.name, chart.alternative, lambda: _titled(chart), folder)
 
 
-def inline(name: str, alternative: str, draw: Draw) -> str:
-    """An SVG element for a page: text stays text, colours of look.py are the page's, identifiers begin with `name`.
-
-    `alternative` is the picture in words, for those who cannot see it.
-    """
-    drawn = re.sub(r'\b(id="|url\(#|xlink:href="#)', rf"\g<1>{name}-", _svg(alternative, draw, "none"))
+def svg(chart: Chart) -> str:
+    """An SVG element for a page: text stays text, colours of look.py are the page's, identifiers begin with the chart's
+    name."""
+    drawn = _svg(chart.alternative, lambda: _figure(chart), "none")
+    drawn = re.sub(r'\b(id="|url\(#|xlink:href="#)', rf"\g<1>{chart.name}-", drawn)
     drawn = re.sub(
         "#[0-9a-f]{6}",
-        lambda match: look.variable(match[0]) if match[0] in look.VARIABLES else match[0],
+        lambda match: f"var({look.VARIABLES[match[0]]})" if match[0] in look.VARIABLES else match[0],
         drawn[drawn.index("<svg") :],
     )
     return re.sub(r"(font: [\d.]+px) [^;\"]*", r"\1 inherit", drawn)
 
 
 def save(name: str, alternative: str, draw: Draw, folder: Path) -> tuple[Path, Path]:
-    """NAME.png and NAME.svg on white, each whole or not at all."""
+    """NAME.png and NAME.svg on white, each whole or not at all. `alternative`: the picture in words, for those who
+    cannot see it."""
     png, plain = folder / f"{name}.png", folder / f"{name}.svg"
     drawn = io.BytesIO()
     with mpl.rc_context(STYLE):

@@ -34,10 +34,10 @@ SERIES = (
     Look("#7a3b12", "<"),
 )
 INK, MUTED, GRID, ALARM, PAPER = "#1b1f24", "#68717d", "#dfe3e8", "#c23b00", "#ffffff"
-NOISY = Look(ALARM, "X")
-
-REST = (NOISY, Look(MUTED, "o"), Look(GRID, "o"))
+REST = (Look(ALARM, "X"), Look(MUTED, "o"), Look(GRID, "o"))
 """looks of the slots -1, -2 and -3"""
+NOISY = -1
+"""slot of what noise flagged"""
 
 VARIABLES = {INK: "--ink", MUTED: "--muted", GRID: "--grid", ALARM: "--alarm", PAPER: "--paper"} | {
     look.colour: f"--series-{k + 1}" for k, look in enumerate(SERIES)
@@ -45,16 +45,9 @@ VARIABLES = {INK: "--ink", MUTED: "--muted", GRID: "--grid", ALARM: "--alarm", P
 """Each colour drawn, and the CSS variable that replaces it in a page."""
 
 
-def of(slot: int | None) -> Look:
-    """The look of a series by its slot; None is what noise flagged."""
-    if slot is None or slot < 0:
-        return NOISY if slot is None else REST[-slot - 1]
-    return SERIES[slot % len(SERIES)]
-
-
-def variable(colour: str) -> str:
-    """The colour as a page writes it."""
-    return f"var({VARIABLES[colour]})"
+def of(slot: int) -> Look:
+    """The look of a series by its slot."""
+    return REST[-slot - 1] if slot < 0 else SERIES[slot % len(SERIES)]
 
 
 @functools.cache

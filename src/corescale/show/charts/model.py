@@ -48,8 +48,8 @@ class Series:
     kind: SeriesKind
     label: str
     marks: tuple[Mark, ...]
-    slot: int | None = 0
-    """number of its look, None for what noise flagged; negative ones are grey or stand out (look.REST)"""
+    slot: int = 0
+    """number of its look; negative ones are grey or stand out (look.REST)"""
 
     @property
     def name(self) -> str:
@@ -191,7 +191,8 @@ class Chart:
 
 def finite_ends(found: Interval) -> tuple[float | None, float | None]:
     """The ends of an interval that are numbers, None for the others."""
-    return _finite(found.low), _finite(found.high)
+    low, high = (end if end is not None and math.isfinite(end) else None for end in (found.low, found.high))
+    return low, high
 
 
 def doubling(low: float, high: float) -> tuple[float, ...]:
@@ -230,7 +231,3 @@ def binary(low: float, high: float) -> tuple[float, ...]:
 def rounded(step: float) -> float:
     """The smallest of 1, 2 and 5 times powers of ten that is not smaller."""
     return next((found for k in range(-9, 12) for one in (1, 2, 5) if (found := one * 10.0**k) >= step), 0.0)
-
-
-def _finite(end: float | None) -> float | None:
-    return end if end is not None and math.isfinite(end) else None

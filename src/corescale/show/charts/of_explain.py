@@ -20,12 +20,8 @@ MOST = 8
 """regions that are shown"""
 
 
-def views(shown: Shown) -> tuple[Chart, ...]:
+def views(shown: Shown) -> Iterator[Chart]:
     """The charts for which the result has data."""
-    return tuple(_views(shown))
-
-
-def _views(shown: Shown) -> Iterator[Chart]:
     rows = {row: found for row, found in shown["rows"].items() if found["share"] >= SHOWN}
     if rows:
         title = f"Where {shown['thread_seconds']:.3g} thread-seconds went"

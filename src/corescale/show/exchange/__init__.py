@@ -11,16 +11,13 @@ from corescale.show.result import Result
 
 __all__ = [
     "EXPORTERS",
-    "Exporter",
     "content",
     "schema",
     "to_dict",
     "to_json",
 ]
 
-Exporter = Callable[[Result], str]
-
-EXPORTERS: dict[str, Exporter] = {
+EXPORTERS: dict[str, Callable[[Result], str]] = {
     "json": hyperfine.export,
     "csv": csv.export,
     "markdown": markdown.export,

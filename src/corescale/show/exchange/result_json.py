@@ -109,8 +109,7 @@ def _configuration(found: Any, result: Result) -> Json:
     }
 
 
-def _forecast(fit: Fit, result: Result) -> Forecast | None:
-    del result
+def _forecast(fit: Fit) -> Forecast | None:
     return fit.forecast(2 * fit.measured[1]) if fit.identifiable and fit.model in MODELS else None
 
 
@@ -136,8 +135,8 @@ OWN: Mapping[str, Callable[[Any, Result], Any]] = {
     "Modelled.best": lambda found, _: found.choice.best.model if found.choice and found.choice.best else None,
     "Modelled.reason": lambda found, _: found.choice.statement if found.choice else "",
     "Modelled.fits": lambda found, _: found.choice.fits if found.choice else [],
-    "Fit.forecast": _forecast,
-    "Line.forecast": lambda found, result: _forecast(found.fit, result),
+    "Fit.forecast": lambda found, _: _forecast(found),
+    "Line.forecast": lambda found, _: _forecast(found.fit),
     "Line.levels": lambda found, _: dict(found.levels),
     "Beyond.time": lambda found, _: found.seconds,
     "Layout.t": lambda found, _: found.threads_per_rank,

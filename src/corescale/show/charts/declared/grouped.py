@@ -36,14 +36,11 @@ def bars(asked: Asked) -> Chart:
 def _grouped(asked: Asked, kind: SeriesKind) -> Chart:
     chart = asked.chart
     numbers = kind != "bars" and pd.api.types.is_numeric_dtype(asked.rows[chart.x])
-    colours = asked.levels(chart.colour) if chart.colour else [""]
     shown, written = asked.quantity()
     panels = []
     for row, column, rows in asked.panels():
         series = []
-        for slot, level in enumerate(colours):
-            of = rows[rows[chart.colour] == level] if chart.colour else rows
-            label = named(chart.colour, level)
+        for slot, label, of in asked.coloured(rows):
             head = ", ".join(filter(None, (row, column, label if chart.colour != chart.x else "")))
             marks = tuple(
                 asked.mark(cell, at if numbers else str(at), f"{head}{', ' if head else ''}{named(chart.x, at)}", shown)
@@ -76,11 +73,10 @@ def _asked_for(axis: Axis, name: Literal["x", "y"], asked: Asked) -> Axis:
 def weak(asked: Asked) -> Chart:
     """Time over work with the line T = a + b work of each colour: a is what does not grow with the work."""
     made, (shown, _), said, panels = _grouped(asked, "points"), asked.quantity(), [], []
-    slots = {series.label: series.slot for series in made.series}
     model = f"T = a + b {asked.chart.x}"
     for panel, (row, column, rows) in zip(made.panels, asked.panels(), strict=True):
         lines = []
-        for label, of in asked.coloured(rows):
+        for slot, label, of in asked.coloured(rows):
             found = _flat(asked, of)
             if found.identifiable:
                 name = " ".join(filter(None, (row, column, label)))
@@ -88,7 +84,7 @@ def weak(asked: Asked) -> Chart:
                 said.append(f"{name}: {values}" if name else values)
                 ends = ((work, float(found.time(work))) for work in found.measured)
                 marks = tuple(Mark(work, time, f"fit at {work:g}: {time:.4g}") for work, time in ends)
-                lines.append(Series("dotted", "" if slots[label] else model, marks, slots[label]))
+                lines.append(Series("dotted", "" if slot else model, marks, slot))
         panels.append(replace(panel, series=(*panel.series, *lines)))
     fits = f" {model}: {'; '.join(said)}." if said else ""
     return replace(

@@ -14,7 +14,7 @@ from corescale.conclude.frame import selected
 from corescale.declare import outputs
 from corescale.errors import UsageError
 from corescale.show import text
-from corescale.show.charts import curves
+from corescale.show.charts import curves, look
 from corescale.show.charts.curves import Line, Lines, Step
 from corescale.show.charts.declared.inputs import Asked, named
 from corescale.show.charts.forest import forest as drawn
@@ -137,7 +137,7 @@ def in_time(asked: Asked) -> Chart:
         f"the farthest is {100 * worst:.1f}% from its median.",
         x=Axis("launch, in the order made"),
         y=Axis("", "change"),
-        panels=(Panel((*series, *([Series("points", FLAGGED, tuple(flagged), None)] if flagged else []))),),
+        panels=(Panel((*series, *([Series("points", FLAGGED, tuple(flagged), look.NOISY)] if flagged else []))),),
         references=(0.0,),
         wide=True,
         height=2.4,
@@ -148,7 +148,7 @@ def scaling(asked: Asked) -> Chart:
     """Speedup, efficiency or overhead from ratios within blocks, against the smallest x of the same curve."""
     chart = asked.chart
     ps = [int(p) for p in asked.levels(chart.x)]
-    lines: Lines = [(row, column, [_line(asked, level, of) for level, of in asked.coloured(rows)])
+    lines: Lines = [(row, column, [_line(asked, label, of) for _, label, of in asked.coloured(rows)])
                     for row, column, rows in asked.panels()]  # fmt: skip
     caption = (
         f"{chart.caption} Against {chart.x} = {ps[0]} of the same curve, ratios within blocks; bands and whiskers: "
