@@ -11,13 +11,12 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
-from corescale.conclude.stats import Floats, Interval
+from corescale.conclude.stats import Interval
 from corescale.declare.experiment import Constraint, Experiment
 from corescale.declare.grid import baseline
 from corescale.declare.stop import MOST_BLOCKS, growing
@@ -111,13 +110,15 @@ class _Metric:
             by = "" if c in self._silent else " by the baseline"
             return Judged(self._constraint.metric, "breaks", Interval(math.nan, None, None, None, 0), by, launches.size)
         look = max(n for n in LOOKS if n <= launches.size)
-        seen = self._seen(int(launches[look - 1]) + 1)
+        cut = int(launches[look - 1]) + 1
         bound, relation = self._constraint.bound, self._constraint.relation
         relative = self._now is not None and self._logs
-        limit = math.log(bound) if self._logs else bound
+        limit, parts = math.log(bound) if self._logs else bound, [self._mean(c, cut)]
         if self._now is not None:
-            limit = limit + float(seen.means[self._now]) if self._logs else limit * float(seen.means[self._now])
-        off, reach = float(seen.means[c] - limit), self._reach(seen, c)
+            now = self._mean(self._now, cut)
+            limit = limit + now.value if self._logs else limit * now.value
+            parts.append(now if self._logs else now._replace(variance=now.variance * bound**2))
+        off, reach = parts[0].value - limit, 0.0 if c == self._now else self._reach(parts)
         known = not math.isinf(reach)
         found = Interval(off, off - reach if known else None, off + reach if known else None, 1 - self._tail, look)
         value = found.map((lambda x: bound * math.exp(x)) if self._logs else (lambda x: x + limit))
@@ -125,47 +126,38 @@ class _Metric:
         state = _state(found if relation == "<=" else found.map(lambda x: -x))
         return Judged(self._constraint.metric, state, value, written, launches.size, relative)
 
-    def _seen(self, cut: int) -> "_Seen":
-        """The statistics of the launches before `cut`."""
+    def _mean(self, c: int, cut: int) -> "_Mean":
+        """The mean of configuration `c` by the launches before `cut`; the others lend to its variance."""
         values, whose = self._values[:cut], self._whose[:cut]
         counts = np.bincount(whose, minlength=self._size)
         with np.errstate(invalid="ignore"):
             means = np.bincount(whose, values, self._size) / counts
-        return _Seen(counts, means, np.bincount(whose, (values - means[whose]) ** 2, self._size).astype(np.float64))
+        squares = np.bincount(whose, (values - means[whose]) ** 2, self._size)
+        degrees = np.maximum(counts - 1, 0)
+        others = float(degrees.sum() - degrees[c])
+        lent = min(LENT, others)
+        pooled = float(squares.sum() - squares[c]) / others if others else 0.0
+        freedom = lent + float(degrees[c])
+        if not freedom or not counts[c]:
+            return _Mean(float(means[c]), math.inf, 0.0)
+        variance = max(0.0, lent * pooled + float(squares[c])) / freedom / int(counts[c])
+        return _Mean(float(means[c]), variance, freedom)
 
-    def _reach(self, seen: "_Seen", c: int) -> float:
+    def _reach(self, parts: Sequence["_Mean"]) -> float:
         """Half the width of the interval of the difference from the limit; inf if it is unknown."""
-        if c == self._now:
-            return 0.0
-        parts = [seen.variance_of_mean(c)]
-        if self._now is not None:
-            variance, freedom = seen.variance_of_mean(self._now)
-            parts.append((variance * (1 if self._logs else self._constraint.bound**2), freedom))
-        total = sum(variance for variance, _ in parts)
+        total = sum(part.variance for part in parts)
         if total == 0 or math.isinf(total):
             return total
-        freedom = total**2 / sum(variance**2 / freedom for variance, freedom in parts)
+        freedom = total**2 / sum(part.variance**2 / part.freedom for part in parts)
         return float(scipy.special.stdtrit(freedom, 1 - self._tail)) * math.sqrt(total)
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """Number, mean and sum of squares of each configuration's launches at one look. Shapes (configurations,)."""
+class _Mean(NamedTuple):
+    """A mean, its variance, and the degrees of freedom of that."""
 
-    counts: npt.NDArray[np.intp]
-    means: Floats
-    squares: Floats
-
-    def variance_of_mean(self, c: int) -> tuple[float, float]:
-        """The variance of configuration `c`'s mean, with what the others lend, and its degrees of freedom."""
-        degrees = np.maximum(self.counts - 1, 0)
-        others = float(degrees.sum() - degrees[c])
-        lent = min(LENT, others)
-        pooled = float(self.squares.sum() - self.squares[c]) / others if others else 0.0
-        freedom = lent + float(degrees[c])
-        if not freedom or not self.counts[c]:
-            return math.inf, 0.0
-        return max(0.0, lent * pooled + float(self.squares[c])) / freedom / int(self.counts[c]), freedom
+    value: float
+    variance: float
+    freedom: float
 
 
 def _state(off: Interval) -> Literal["meets", "breaks", "not shown"]:

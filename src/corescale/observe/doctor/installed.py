@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is installed: one table of what is looked for, and one pass that finds it with its version."""
 
-import importlib.metadata
-import importlib.util
 import os
 import re
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,19 +21,18 @@ Group = Literal["allocators", "threading", "MPI", "Slurm", "tools", "corescale"]
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """Something to look for: a Python module, libraries or programs. The first one that is there counts. Of programs,
-    it is the first whose version text matches `says`."""
+    """Libraries or programs to look for. The first one that is there counts. Of programs, it is the first whose version
+    text matches `says`."""
 
     group: Group
     name: str
     purpose: str
     package: str
-    """package of Debian; of PyPI if it is a Python module"""
+    """package of Debian"""
     libraries: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()
     says: str = ""
     """regular expression, ignoring case"""
-    module: str = ""
 
 
 COMPONENTS = (
@@ -105,15 +102,13 @@ def _allocator(name: str) -> Installed:
 
 def _component(component: Component) -> Installed:
     path, version = allocators.find_library(component.libraries), None
-    if component.module and (found := importlib.util.find_spec(component.module)) and found.origin:
-        path, version = Path(found.origin), importlib.metadata.version(component.package)
     for program in map(shutil.which, component.programs):
         if program is None or path is not None:
             continue
         said = environment.said(program, "--version")
         if re.search(component.says, said, re.IGNORECASE):
             path, version = Path(program), version_in(said)
-    remedy = None if path else f"{'pip' if component.module else 'apt-get'} install {component.package}"
+    remedy = None if path else f"apt-get install {component.package}"
     return Installed(component.group, component.name, component.purpose, path, version, remedy)
 
 
@@ -130,9 +125,8 @@ def version_in(text: str) -> str | None:
     return found[0] if found else None
 
 
-def _with_package_versions(found: Iterable[Installed]) -> tuple[Installed, ...]:
+def _with_package_versions(found: Sequence[Installed]) -> tuple[Installed, ...]:
     """Libraries do not state their version; the package that installed them does, on Debian and similar systems."""
-    found = tuple(found)
     unknown = [item.path for item in found if item.path and item.version is None and item.group != "corescale"]
     versions = _package_versions(unknown) if unknown and shutil.which("dpkg-query") else {}
     return tuple(replace(item, version=item.version or versions.get(item.path)) for item in found)

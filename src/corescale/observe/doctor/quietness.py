@@ -5,6 +5,7 @@ Limits: the shares of the whole machine come in clock ticks of 10 ms, so 0.5% is
 and goes over minutes is not seen; the work is computation in cache, so a contended memory bus is not seen either.
 """
 
+import itertools
 import json
 import math
 import os
@@ -182,7 +183,7 @@ class _Run:
 
     @property
     def pieces(self) -> list[float]:
-        return [b - a for a, b in zip(self.ends, self.ends[1:], strict=False)]
+        return [b - a for a, b in itertools.pairwise(self.ends)]
 
     def variation(self, window: float) -> float:
         """Coefficient of variation of that much work, whatever number of pieces it is here.
@@ -213,7 +214,7 @@ def slowdown(alone: dict[int, _Run], together: dict[int, _Run]) -> float:
     first, last = max(run.ends[0] for run in together.values()), min(run.ends[-1] for run in together.values())
     ratios = []
     for cpu, run in together.items():
-        shared = [b - a for a, b in zip(run.ends, run.ends[1:], strict=False) if first <= a and b <= last]
+        shared = [b - a for a, b in itertools.pairwise(run.ends) if first <= a and b <= last]
         if shared:
             ratios.append(statistics.fmean(shared) / statistics.fmean(alone[cpu].pieces))
     return statistics.fmean(ratios) if ratios else 1.0

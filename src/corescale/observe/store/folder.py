@@ -240,11 +240,6 @@ def _number(home: Path, stop: Stop, *, fresh: bool, continued: bool) -> int:
     return last if goes_further(planned(home / str(last))[0].stop, stop) else last + 1
 
 
-def _or_more(limit: float | None) -> float:
-    """The limit as a number, inf if there is none."""
-    return math.inf if limit is None else limit
-
-
 def goes_further(made: Stop, asked: Stop) -> bool:
     """Whether a finished run continues: by the same rule, further in one way and shorter in none.
 
@@ -252,7 +247,9 @@ def goes_further(made: Stop, asked: Stop) -> bool:
     """
     if made.rule != asked.rule and (made.rule, asked.rule) != ("replicates", "decided"):
         return False
-    limits = ("budget", "launches", "max_blocks", "confirm_pairs")
-    now, before = ([_or_more(getattr(stop, name)) for name in limits] + [-stop.width, -stop.within]
-                   for stop in (asked, made))  # fmt: skip
+    limits = ("budget", "launches", "max_blocks", "confirm_pairs")  # None of one is no limit
+    now, before = (
+        [math.inf if (most := getattr(stop, name)) is None else most for name in limits] + [-stop.width, -stop.within]
+        for stop in (asked, made)
+    )
     return now != before and all(a >= b for a, b in zip(now, before, strict=True))

@@ -31,13 +31,12 @@ REMEDY = (
 
 
 @contextlib.contextmanager
-def unpacked(archive: Path, wanted: frozenset[str]) -> Iterator[Path]:
-    """A folder with the files of these names, until the end. Raises StoreError; what it says names the archive."""
+def unpacked(archive: Path) -> Iterator[Path]:
+    """A folder with the files of a run, until the end. Raises StoreError; what it says names the archive."""
     with tempfile.TemporaryDirectory(prefix="corescale-archive-") as scratch:
         try:
             for name, content in archives.files(archive):
-                if name in wanted:
-                    (Path(scratch) / name).write_bytes(content)
+                (Path(scratch) / name).write_bytes(content)
         except (tarfile.TarError, lzma.LZMAError, EOFError, OSError) as error:
             raise StoreError("is not an archive of a run", where=str(archive), remedy=REMEDY) from error
         try:
@@ -82,7 +81,7 @@ def load(path: Path) -> Run:
     A torn last line is ignored.
     """
     if paths.is_file(path):
-        with unpacked(path, frozenset((PLAN, ENVIRONMENT, RECORDS, FINISHED))) as folder:
+        with unpacked(path) as folder:
             return replace(load(folder), folder=path)
     there = numbers(path)
     if there and not paths.is_file(path / PLAN):
