@@ -42,6 +42,53 @@ TEST(GradientTape, GrowsOverManyChunks) {
   }
 }
 
+/// A step that is recorded as one or two operations, of each kind that a sweep back tells apart.
+template <class T>
+T step(int kind, const T& y, const T& x, auto variable) {
+  switch (kind) {
+    case 0:
+      return 0.5 * (y + x);
+    case 1:
+      return x - y;
+    case 2:
+      return -y;
+    case 3:
+      return y + 1.0;
+    case 4:
+      return 2.0 - y;
+    case 5:
+      return variable(0.5) * y;
+    case 6:
+      return sin(y);
+    case 7:
+      return fmax(x * 0.1, y);
+    default:
+      return y / (1.0 + y * y);
+  }
+}
+
+TEST(GradientTape, GoesBackFromAnyOperationOfAnyChunk) {
+  using line = corescale::series<double, 1>;
+  constexpr int kinds = 9, many = 5000;  // some chunks
+  for (int offset = 0; offset < kinds; ++offset) {
+    gradient_tape tape;
+    const real<double> x = tape.variable(0.7);
+    line along(0.7);
+    along[1] = 1.0;
+    real<double> y = x;
+    line truth = along;
+    for (int i = 0; i < many; ++i) {
+      const int kind = (i + offset) % kinds;
+      y = step(kind, y, x, [&](double value) { return tape.variable(value); });
+      truth = step(kind, truth, along, [](double value) { return line(value); });
+      if (i % 101 != 0) continue;
+      tape.reverse(y);
+      ASSERT_NEAR(tape.adjoint(x), truth[1], 1e-12) << "kind " << kind << ", step " << i;
+    }
+    EXPECT_NEAR(y.value(), truth[0], 1e-12);
+  }
+}
+
 TEST(GradientTape, IsUsedAgainAfterClear) {
   gradient_tape tape;
   for (int repeat = 0; repeat < 3; ++repeat) {

@@ -99,6 +99,18 @@ TEST(Memory, OfOneRecordingServesTheNext) {
   }
 }
 
+TEST(Memory, HasRoomForNumbersLargerThanAChunk) {
+  using wide = corescale::series<double, 600>;
+  static_assert(2 * sizeof(wide) > std::size_t{8} << 10);
+  gradient_tape<wide> tape;
+  const real<wide> x = tape.variable(wide(2.0));
+  real<wide> y = x;
+  for (int i = 1; i < 20; ++i) y = y * x;
+  tape.reverse(y);
+  EXPECT_EQ(y.value()[0], std::ldexp(1.0, 20));
+  EXPECT_EQ(tape.adjoint(x)[0], 20 * std::ldexp(1.0, 19));
+}
+
 template <class Alloc>
 void check_allocator() {
   gradient_tape<double, Alloc> tape;

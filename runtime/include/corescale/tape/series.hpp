@@ -114,8 +114,9 @@ class series {
 
   /// Whether all coefficients are 0. Sweeps ask for it: they must not drop an adjoint of which only the first coefficient is 0.
   friend bool is_zero(const series& x) {
-    return std::all_of(x.coefficients_.begin(), x.coefficients_.end(),
-                       [](const Base& c) { return c == Base(0.0); });
+    for (const Base& c : x.coefficients_)
+      if (!(c == Base(0.0))) return false;
+    return true;
   }
 
   friend std::size_t longer(const series& x, const series& y) { return std::max(x.size(), y.size()); }

@@ -19,7 +19,8 @@ namespace corescale::inline v0::detail {
 template <class Base, class Alloc>
 class operation_list {
  public:
-  /// Operations from its begin on, and the numbers that are kept of them from its end down.
+  /// Operations from its begin on, and the numbers that are kept of them from its end down. Before its first operation lies
+  /// one of an independent variable, at which a sweep back that looks for the begin at such operations only finds it.
   struct chunk {
     chunk* before;
     chunk* behind;
@@ -28,6 +29,8 @@ class operation_list {
     std::uint32_t first;  ///< number of its first operation
     std::uint32_t
         size;  ///< how many operations are recorded; as `numbers` of before, while it is the one that is being filled
+    operation begin{operations::number_of<operations::independent>(), 0, 0};
+
     operation* operations() noexcept { return reinterpret_cast<operation*>(this + 1); }
     Base* end() noexcept {
       std::byte* const behind_all = reinterpret_cast<std::byte*>(this) + bytes;
@@ -36,8 +39,11 @@ class operation_list {
     }
   };
 
-  static constexpr std::size_t first_bytes = std::size_t{8} << 10;
-  static constexpr std::size_t largest_bytes = std::size_t{2} << 20;
+  /// A chunk has room for an operation, however large Base is.
+  static constexpr std::size_t least_bytes =
+      sizeof(chunk) + sizeof(operation) + 2 * sizeof(Base) + alignof(Base);
+  static constexpr std::size_t first_bytes = std::max(std::size_t{8} << 10, least_bytes);
+  static constexpr std::size_t largest_bytes = std::max(std::size_t{2} << 20, least_bytes);
 
   operation_list() noexcept = default;
   operation_list(const operation_list& other) : operation_list() {
@@ -150,22 +156,32 @@ void for_each_operation(const operation_list<Base, Alloc>& operations, Function 
   }
 }
 
-/// The same from operation `last` back to the first; the function returns how many numbers are kept of the operation, which it has
-/// found anyway.
+/// function(chunk, i, numbers), from the last chunk back to the first: operation i is the chunk's last one that is not behind
+/// `last`, and these are the numbers that are kept of it.
+template <class Base, class Alloc, class Function>
+[[gnu::always_inline]] inline void for_each_chunk_back(const operation_list<Base, Alloc>& operations,
+                                                       std::uint32_t last, Function function) {
+  for (auto* chunk = operations.last(); chunk; chunk = chunk->before) {
+    if (chunk->first > last) continue;
+    Base* numbers = chunk->numbers;
+    std::size_t i = std::size_t{chunk->first} + chunk->size - 1;
+    for (; i > last; --i) numbers += operations::kept[chunk->operations()[i - chunk->first].op()];
+    function(*chunk, i, numbers);
+  }
+}
+
+/// function(operation, its number), from operation `last` back to the first; it returns how many numbers are kept of the operation,
+/// which it has found anyway.
 template <class Base, class Alloc, class Function>
 [[gnu::always_inline]] inline void for_each_operation_back(const operation_list<Base, Alloc>& operations,
                                                            std::uint32_t last, Function function) {
-  for (auto* chunk = operations.last(); chunk; chunk = chunk->before) {
-    if (chunk->first > last) continue;
-    const operation* one = chunk->operations() + chunk->size;
-    Base* numbers = chunk->numbers;
-    std::size_t i = std::size_t{chunk->first} + chunk->size;
-    for (; i - 1 > last; --i) numbers += operations::kept[(--one)->op()];
-    while (one != chunk->operations()) {
+  for_each_chunk_back(operations, last, [&](auto& chunk, std::size_t i, Base* numbers) {
+    const operation* const first = chunk.operations();
+    for (const operation* one = first + (i + 1 - chunk.first); one != first; --i) {
       --one;
-      numbers += function(recorded_operation<Base>(*one, numbers), --i);
+      numbers += function(recorded_operation<Base>(*one, numbers), i);
     }
-  }
+  });
 }
 
 }  // namespace corescale::detail

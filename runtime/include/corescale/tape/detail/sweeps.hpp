@@ -156,60 +156,122 @@ void reverse_sweep(const operation_list<Base, Alloc>& operations, std::uint32_t 
   });
 }
 
-/// The same where arithmetic is a few instructions, which is then all that most operations take. "No variable" has an adjoint,
-/// too, because an addition is cheaper than a branch. A sum or difference passes its adjoint on unchanged, because the sweep would wait for
-/// a multiplication by 1.
+/// How an operation hands its adjoint w on to its operands x and y, with the numbers k that are kept of it.
+enum class step_back : std::uint8_t {
+  sum,                        ///< x += w, y += w
+  sum_with_parameter,         ///< x += w, past a number
+  difference,                 ///< x += w, y -= w
+  difference_with_parameter,  ///< the same, past a number
+  negative,                   ///< x -= w
+  nothing,                    ///< it has no operand
+  one,                        ///< x += w k[0]
+  two,                        ///< x += w k[0], y += w k[1]
+  picked,                     ///< the same, but nothing at all by a k of 0
+};
+
+/// step_back by the lowest byte of the word of an operation, which needs no mask.
+inline constexpr auto steps_back = [] {
+  using namespace operations;
+  std::array<step_back, 256> all{};
+  for (std::size_t byte = 0; byte < all.size(); ++byte) {
+    const unsigned op = static_cast<unsigned>(byte) % (1U << op_bits);
+    all[byte] = op == number_of<add>()                        ? step_back::sum
+                : op == number_of<with_parameter<add>>()      ? step_back::sum_with_parameter
+                : op == number_of<subtract>()                 ? step_back::difference
+                : op == number_of<with_parameter<subtract>>() ? step_back::difference_with_parameter
+                : op == number_of<negate>()                   ? step_back::negative
+                : op == number_of<independent>()              ? step_back::nothing
+                : !keeps_two(op)                              ? step_back::one
+                : picks(op)                                   ? step_back::picked
+                                                              : step_back::two;
+  }
+  return all;
+}();
+
+/// The operations of a chunk from operation i back: `weight` is its adjoint. Returns that of the operation before the chunk.
 ///
 /// Often the operation before is the last operand, and its adjoint was written just now: it is then taken from the
 /// register and not from memory, which would wait for the store. On Zen 4 that is a third of the sweep.
+/// Inlined by order, as g++ would keep the parts of a series in memory.
+template <class Base, class Chunk>
+[[gnu::always_inline]] inline Base go_back_over(Chunk& chunk, std::size_t i, const Base* kept, Base* adjoints,
+                                                Base weight) {
+  Base* at = adjoints + i;  // the adjoint of the operation before
+  const operation* next = chunk.operations() + (i + 1 - chunk.first);
+  for (;;) {
+    const operation one = *--next;
+    const Base mine = weight;
+    --at;
+    const auto go_on = [&](const Base& written) __attribute__((always_inline)) {
+      if (&written == at)
+        weight = written;
+      else
+        weight = *at;
+    };
+    switch (steps_back[one.word % steps_back.size()]) {
+      case step_back::sum:
+        adjoints[one.x()] += mine;
+        go_on(adjoints[one.y()] += mine);
+        break;
+      case step_back::sum_with_parameter:
+        kept += 1;
+        go_on(adjoints[one.x()] += mine);
+        break;
+      case step_back::difference_with_parameter:
+        kept += 1;
+        [[fallthrough]];
+      case step_back::difference:
+        adjoints[one.x()] += mine;
+        go_on(adjoints[one.y()] -= mine);
+        break;
+      case step_back::negative:
+        go_on(adjoints[one.x()] -= mine);
+        break;
+      case step_back::nothing:
+        if (next == &chunk.begin) return weight;
+        weight = *at;
+        break;
+      case step_back::one:
+        if (is_zero(mine)) {
+          weight = *at;
+        } else {
+          go_on(adjoints[one.x()] += mine * kept[0]);
+        }
+        kept += 1;
+        break;
+      case step_back::two:
+        if (is_zero(mine)) {
+          weight = *at;
+        } else {
+          adjoints[one.x()] += mine * kept[0];
+          go_on(adjoints[one.y()] += mine * kept[1]);
+        }
+        kept += 2;
+        break;
+      case step_back::picked:
+        if (!is_zero(mine)) {
+          if (!is_zero(kept[0])) adjoints[one.x()] += mine * kept[0];
+          if (!is_zero(kept[1])) adjoints[one.y()] += mine * kept[1];
+        }
+        weight = *at;
+        kept += 2;
+        break;
+      default:
+        __builtin_unreachable();  // without it, a comparison whether the table of jumps has the step
+    }
+  }
+}
+
+/// The same where arithmetic is a few instructions, which is then all that most operations take. "No variable" has an adjoint,
+/// too, because an addition is cheaper than a branch. A sum or difference passes its adjoint on unchanged, because the sweep would wait for
+/// a multiplication by 1.
 template <class Base, class Alloc>
 requires is_cheap<Base>
 void reverse_sweep(const operation_list<Base, Alloc>& operations, std::uint32_t last, Base* adjoints) {
   Base weight = adjoints[last];
-  for_each_operation_back(
-      operations, last, [&](recorded_operation<Base> one, std::size_t i) __attribute__((always_inline)) {
-        const std::size_t x = one.x(), before = i - 1;
-        const unsigned op = one.op();
-        const Base mine = weight;
-        const auto go_on = [&](std::size_t written, const Base& sum) __attribute__((always_inline)) {
-          weight = written == before ? sum : adjoints[before];
-        };
-        if (operations::is_linear(op)) {
-          if (op == operations::number_of<operations::add>()) {
-            adjoints[x] += mine;
-            go_on(one.y(), adjoints[one.y()] += mine);
-            return 0;
-          }
-          if (op == operations::number_of<operations::with_parameter<operations::add>>()) {
-            go_on(x, adjoints[x] += mine);
-            return 1;
-          }
-          if (operations::is_difference(op)) {
-            adjoints[x] += mine;
-            go_on(one.y(), adjoints[one.y()] -= mine);
-            return operations::keeps_one(op) ? 1 : 0;
-          }
-          go_on(x, adjoints[x] -= mine);  // negative; an independent variable has no operand
-          return 0;
-        }
-        if (is_zero(mine)) {
-          weight = adjoints[before];
-          return operations::keeps_two(op) ? 2 : 1;
-        }
-        if (!operations::keeps_two(op)) {
-          go_on(x, adjoints[x] += mine * one.kept[0]);
-          return 1;
-        }
-        if (!operations::picks(op)) {
-          adjoints[x] += mine * one.kept[0];
-          go_on(one.y(), adjoints[one.y()] += mine * one.kept[1]);
-        } else {
-          if (!is_zero(one.kept[0])) adjoints[x] += mine * one.kept[0];
-          if (!is_zero(one.kept[1])) adjoints[one.y()] += mine * one.kept[1];
-          weight = adjoints[before];
-        }
-        return 2;
-      });
+  for_each_chunk_back(operations, last, [&](auto& chunk, std::size_t i, const Base* kept) {
+    weight = go_back_over(chunk, i, kept, adjoints, weight);
+  });
 }
 
 }  // namespace corescale::detail
