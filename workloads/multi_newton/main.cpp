@@ -13,6 +13,7 @@
 #include "driver/arguments.hpp"
 #include "driver/repeat.hpp"
 #include "driver/result.hpp"
+#include "multi_newton/cppad.hpp"
 #include "multi_newton/derivatives.hpp"
 #include "multi_newton/functions.hpp"
 #include "multi_newton/study_alloc.hpp"
@@ -98,13 +99,16 @@ driver::Repeated repeat(const Request& request, Divide divide, Worker worker, Co
   return driver::repeat(once, static_cast<double>(request.least_milliseconds) / 1000);
 }
 
-template <class Alloc, class MakeEvaluator>
-Found solve(const Request& request, const Problem& problem, MakeEvaluator make_evaluator) {
+/// make_evaluator(m) is what thread m of the team differentiates by; `begin` and `end` are the master's, around the team's work.
+template <class Alloc, class MakeEvaluator, class Begin, class End>
+Found solve(const Request& request, const Problem& problem, MakeEvaluator make_evaluator, Begin begin,
+            End end) {
   Found found{};
   MultiNewton<Alloc> method(problem, request.threads);
   found.timed = repeat(
-      request, [&] { method.divide(); }, [&](std::size_t m) { method.search(m, make_evaluator()); },
-      [&] { method.combine(found.zeros); });
+      request, [&] { method.divide(), begin(); },
+      [&](std::size_t m) { method.search(m, make_evaluator(m)); },
+      [&] { end(), method.combine(found.zeros); });
   found.evaluations = method.evaluations();
   return found;
 }
@@ -115,7 +119,19 @@ using Method = Found (*)(const Request& request, const Function& f, const Proble
 
 template <class Function, class Alloc, class Evaluator>
 Found solve_by(const Request& request, const Function& f, const Problem& problem) {
-  return solve<Alloc>(request, problem, [&] { return Evaluator{f}; });
+  const auto nothing = [] {};
+  return solve<Alloc>(request, problem, [&](std::size_t) { return Evaluator{f}; }, nothing, nothing);
+}
+
+template <class Function, class Alloc, bool Hold>
+Found solve_by_cppad(const Request& request, const Function& f, const Problem& problem) {
+  cppad::Session session(request.threads, Hold);
+  const auto make_evaluator = [&](std::size_t m) {
+    cppad::Session::enter(m);
+    return [&f](double x) { return cppad::differentiate(f, x); };
+  };
+  return solve<Alloc>(
+      request, problem, make_evaluator, [&] { session.begin(); }, [&] { session.end(); });
 }
 
 template <class Function, class Alloc>
@@ -126,6 +142,8 @@ constexpr std::array derivatives{
     named<Method<Function>>{"tape-forward", solve_by<Function, Alloc, TapedForward<Function, Alloc>>},
     named<Method<Function>>{"study-tape", solve_by<Function, Alloc, StudyTaped<Function, Alloc>>},
     named<Method<Function>>{"replay", solve_by<Function, Alloc, Replayed<Function, Alloc>>},
+    named<Method<Function>>{"cppad", solve_by_cppad<Function, Alloc, true>},
+    named<Method<Function>>{"cppad-unheld", solve_by_cppad<Function, Alloc, false>},
 };
 
 template <class Function, class Alloc>
@@ -256,7 +274,7 @@ bool parse(int argc, char** argv, Request& request) {
   arguments.integer("steps", request.steps, 1, 10'000, "of Newton's method in an interval: K");
   arguments.choice("derivative", request.derivative, ways(),
                    "by hand (opaque: no term is saved by the compiler); by a new recording at each point; by "
-                   "one recording. pairs: no zeros, each thread gets and returns memory 100,000 times");
+                   "one recording; by CppAD, where the build has it, which holds returned memory or not. pairs: no zeros, each thread gets and returns memory 100,000 times");
   arguments.choice(
       "memory", request.memory, names_of(memories<Chebyshev>),
       "allocator for tapes and zeros: the library's, or a version of the study; bare: malloc alone");

@@ -16,6 +16,7 @@ from pydantic import TypeAdapter
 
 from corescale import __version__
 from corescale.declare import paths
+from corescale.declare.catalogue import settings
 from corescale.declare.factors import THREAD_VARIABLES
 from corescale.declare.programs import WORKLOADS
 from corescale.errors import ProgramError
@@ -60,6 +61,7 @@ def describe(machine: Machine, subject: Mapping[str, Any]) -> dict[str, Any]:
         "corescale": __version__,
         "python": platform.python_version(),
         "kernel": platform.release(),
+        "huge_pages": sorted(settings.huge_pages()),
         "created": time.time(),
         "fingerprint": machine.fingerprint(),
         "machine": _plain(machine.identity()),

@@ -80,7 +80,7 @@ def test_huge_pages_are_tried_where_the_kernel_gives_them_so_and_not_unasked(
 
 def test_a_tunable_that_this_glibc_lacks_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "glibc", lambda: (2, 34))
-    monkeypatch.setattr(settings, "_pages", lambda: {"madvise"})
+    monkeypatch.setattr(settings, "huge_pages", lambda: {"madvise"})
     levels, left_out = settings.auto("GLIBC_TUNABLES")
     assert not any("hugetlb" in level for level in levels)
     assert left_out == ["GLIBC_TUNABLES=glibc.malloc.hugetlb=1: glibc 2.34 has no glibc.malloc.hugetlb"]

@@ -12,7 +12,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 DAEMONS = ("munged", "slurmctld", "slurmd", "salloc")
@@ -33,7 +33,7 @@ MpiDefault=none
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none
-AccountingStorageType=accounting_storage/none
+{accounting}
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 SchedulerParameters=batch_sched_delay=1,sched_interval=1,bf_interval=1,sched_min_interval=0
@@ -55,12 +55,40 @@ PartitionName=closed Nodes=n1,n2 AllowAccounts=ours MaxTime=INFINITE State=UP
 """
 
 
-def reason() -> str | None:
+WITHOUT_ACCOUNTING = "AccountingStorageType=accounting_storage/none"
+WITH_ACCOUNTING = """AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageHost=127.0.0.1
+AccountingStoragePort={port}
+AccountingStorageEnforce=associations"""
+
+ACCOUNTING = """
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge/socket
+DbdHost=localhost
+DbdPort={ports[3]}
+SlurmUser=root
+StorageType=accounting_storage/mysql
+StorageHost=127.0.0.1
+StoragePort={ports[4]}
+StorageUser=root
+StoragePass=none
+StorageLoc=accounts
+LogFile={folder}/slurmdbd.log
+PidFile={folder}/slurmdbd.pid
+"""
+
+
+def reason(daemons: Sequence[str] = DAEMONS, install: str = INSTALL) -> str | None:
     """Why no cluster can be started here, or None."""
     if os.geteuid() != 0:
         return "slurmd of several users needs root"
-    absent = [name for name in DAEMONS if not shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin")]
-    return f"no {absent[0]} ({INSTALL})" if absent else None
+    absent = [name for name in daemons if not shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin")]
+    return f"no {absent[0]} ({install})" if absent else None
+
+
+def reason_without_accounting() -> str | None:
+    """Why no cluster that keeps accounts can be started here, or None."""
+    return reason((*DAEMONS, "slurmdbd", "mariadbd"), f"{INSTALL} slurmdbd mariadb-server-core")
 
 
 def said(*words: str) -> str:
@@ -83,23 +111,64 @@ def emptied(seconds: float = 20) -> bool:
 
 def _ports() -> list[int]:
     with contextlib.ExitStack() as held:
-        sockets = [held.enter_context(socket.socket()) for _ in range(3)]
+        sockets = [held.enter_context(socket.socket()) for _ in range(5)]
         for each in sockets:
             each.bind(("127.0.0.1", 0))
         return [each.getsockname()[1] for each in sockets]
 
 
 @contextlib.contextmanager
-def cluster(folder: Path) -> Iterator[None]:
+def accounts(folder: Path, ports: list[int]) -> Iterator[None]:
+    """Slurm's database of accounts over MariaDB; both keep all they have in the folder."""
+    data = folder / "data"
+    said("mariadb-install-db", "--no-defaults", f"--datadir={data}", "--auth-root-authentication-method=normal")
+    configuration = folder / "slurmdbd.conf"
+    configuration.touch(0o600)
+    configuration.write_text(ACCOUNTING.format(folder=folder, ports=ports))
+    database = subprocess.Popen(
+        ("mariadbd", "--no-defaults", "--user=root", f"--datadir={data}", f"--port={ports[4]}", "--skip-grant-tables",
+         f"--socket={folder}/database", "--bind-address=127.0.0.1", "--skip-name-resolve"),
+        stdout=subprocess.DEVNULL, stderr=(folder / "mariadbd.log").open("wb"),
+    )  # fmt: skip
+    try:
+        assert _answers(ports[4]), (folder / "mariadbd.log").read_text()
+        said("slurmdbd")
+        assert _answers(ports[3]), (folder / "slurmdbd.log").read_text()
+        for words in (("cluster", "lab"), ("account", "ours"), ("user", "root", "account=ours")):
+            said("sacctmgr", "-i", "-Q", "add", *words)
+        yield
+    finally:
+        _end(folder / "slurmdbd.pid")
+        database.terminate()
+        database.wait()
+
+
+def _answers(port: int) -> bool:
+    """Whether something accepts connections at this port, within seconds."""
+    end = time.monotonic() + START
+    while time.monotonic() < end:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def _end(file: Path) -> None:
+    with contextlib.suppress(OSError, ValueError):
+        os.kill(int(file.read_text()), signal.SIGTERM)
+
+
+@contextlib.contextmanager
+def cluster(folder: Path, accounting: bool = False) -> Iterator[None]:
     """A cluster that runs; SLURM_CONF names it."""
     for name in ("munge", "state", *(f"{kind}-{node}" for node in NODES for kind in ("spool", "tmp"))):
         (folder / name).mkdir(mode=0o700)
     key, munge = folder / "munge" / "key", folder / "munge"
     key.write_bytes(os.urandom(1024))
     key.chmod(0o400)
-    (folder / "slurm.conf").write_text(
-        CONFIGURATION.format(folder=folder, host=platform.node().partition(".")[0], ports=_ports())
-    )
+    ports, host = _ports(), platform.node().partition(".")[0]
+    keeps = WITH_ACCOUNTING.format(port=ports[3]) if accounting else WITHOUT_ACCOUNTING
+    (folder / "slurm.conf").write_text(CONFIGURATION.format(folder=folder, host=host, ports=ports, accounting=keeps))
     os.environ["SLURM_CONF"] = str(folder / "slurm.conf")
     path = os.environ["PATH"]
     os.environ["PATH"] = f"{path}:/usr/sbin"
@@ -107,17 +176,17 @@ def cluster(folder: Path) -> Iterator[None]:
     places = [f"--{option}={munge / name}" for option, name in files.items()]
     try:
         said("munged", "--force", f"--key-file={key}", *places)
-        said("slurmctld", "-c")
-        for node in NODES:
-            said("slurmd", "-c", "-N", node)
-        end = time.monotonic() + START
-        while said("sinfo", "-h", "-p", "debug", "-t", "idle", "-o", "%D") != str(len(NODES)):
-            assert time.monotonic() < end, said("sinfo", "-R", "-N", "-l")
-            time.sleep(0.1)
-        yield
+        with accounts(folder, ports) if accounting else contextlib.nullcontext():
+            said("slurmctld", "-c")
+            for node in NODES:
+                said("slurmd", "-c", "-N", node)
+            end = time.monotonic() + START
+            while said("sinfo", "-h", "-p", "debug", "-t", "idle", "-o", "%D") != str(len(NODES)):
+                assert time.monotonic() < end, said("sinfo", "-R", "-N", "-l")
+                time.sleep(0.1)
+            yield
     finally:
         for file in (*(folder / f"{node}.pid" for node in NODES), folder / "slurmctld.pid", munge / "pid"):
-            with contextlib.suppress(OSError, ValueError):
-                os.kill(int(file.read_text()), signal.SIGTERM)
+            _end(file)
         os.environ["PATH"] = path
         del os.environ["SLURM_CONF"]

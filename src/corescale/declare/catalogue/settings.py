@@ -137,15 +137,15 @@ def glibc() -> Version | None:
 def _useless(assignment: str) -> str | None:
     """Why `NAME=level` changes nothing here, or None."""
     needs = PAGES.get(assignment)
-    if needs is not None and not {*needs} & _pages():
+    if needs is not None and not {*needs} & huge_pages():
         return f"the kernel gives no huge pages that way (it would with {' or '.join(needs)})"
     version = glibc()
     late = [name for name, since in TUNABLES.items() if name in assignment and version and version < since]
     return f"glibc {version[0]}.{version[1]} has no {late[0]}" if late and version else None
 
 
-def _pages() -> set[str]:
-    """How the kernel gives huge pages: always, by madvise, or reserved ones."""
+def huge_pages() -> set[str]:
+    """How this kernel gives huge pages: any of "always", "madvise", "reserved"."""
     said = _read(TRANSPARENT)
     return {mode for mode in ("always", "madvise") if f"[{mode}]" in said} | (
         {"reserved"} if _read(RESERVED) not in ("", "0") else set()

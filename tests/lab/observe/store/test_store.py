@@ -34,6 +34,9 @@ def test_a_finished_run_gives_back_what_was_appended(open_run: Any, experiment: 
     assert run.folder.name == "1"
     assert run.folder.parent.name == f"tune-{e.hash}"
     assert run.environment["subject"] == SUBJECT
+    given = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+    madvise = given.exists() and "[madvise]" in given.read_text()
+    assert ("madvise" in run.environment["huge_pages"]) == madvise
     assert sorted(path.name for path in run.folder.iterdir()) == [
         "environment.json",
         "finished",

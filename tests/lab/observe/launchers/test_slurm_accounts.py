@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A real Slurm that keeps accounts, by slurmdbd, and lets nobody compute without one."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import corescale
+from corescale.errors import UsageError
+from corescale.observe.doctor import cluster
+from support import slurm
+
+WHY_NOT = slurm.reason_without_accounting()
+pytestmark = pytest.mark.skipif(WHY_NOT is not None, reason=str(WHY_NOT))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with slurm.cluster(tmp_path_factory.mktemp("accounts"), accounting=True):
+        yield
+
+
+def test_launches_are_booked_on_the_account_that_was_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    made = corescale.scan(
+        "true", on="slurm", allocation="-A ours", factor={"layout": ["1x1x1", "1x1x2"]}, runs=2
+    )
+    assert [record.status for record in made.result.records] == ["ok"] * 4
+    assert slurm.emptied(), slurm.queue()
+    booked = slurm.said("sacct", "-X", "-n", "-P", "-o", "Account,State").splitlines()
+    assert booked and {line.partition("|")[0] for line in booked} == {"ours"}
+    assert {line.partition("|")[2].split()[0] for line in booked} <= {"COMPLETED", "CANCELLED", "RUNNING"}
+
+
+def test_an_account_that_is_not_there_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match=r"^slurm: .*(A|a)ccount.*; see --allocation and sinfo") as raised:
+        corescale.scan("true", on="slurm", allocation="-A theirs", nodes=[1], runs=1)
+    assert "\n" not in str(raised.value)
+
+
+def test_doctor_sees_that_accounts_are_kept() -> None:
+    found = cluster.survey()
+    assert found is not None and found.accounting
