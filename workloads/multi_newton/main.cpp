@@ -106,8 +106,7 @@ Found solve(const Request& request, const Problem& problem, MakeEvaluator make_e
   Found found{};
   MultiNewton<Alloc> method(problem, request.threads);
   found.timed = repeat(
-      request, [&] { method.divide(), begin(); },
-      [&](std::size_t m) { method.search(m, make_evaluator(m)); },
+      request, [&] { method.divide(), begin(); }, [&](std::size_t m) { method.search(m, make_evaluator(m)); },
       [&] { end(), method.combine(found.zeros); });
   found.evaluations = method.evaluations();
   return found;
@@ -120,7 +119,8 @@ using Method = Found (*)(const Request& request, const Function& f, const Proble
 template <class Function, class Alloc, class Evaluator>
 Found solve_by(const Request& request, const Function& f, const Problem& problem) {
   const auto nothing = [] {};
-  return solve<Alloc>(request, problem, [&](std::size_t) { return Evaluator{f}; }, nothing, nothing);
+  return solve<Alloc>(
+      request, problem, [&](std::size_t) { return Evaluator{f}; }, nothing, nothing);
 }
 
 template <class Function, class Alloc, bool Hold>
@@ -274,7 +274,8 @@ bool parse(int argc, char** argv, Request& request) {
   arguments.integer("steps", request.steps, 1, 10'000, "of Newton's method in an interval: K");
   arguments.choice("derivative", request.derivative, ways(),
                    "by hand (opaque: no term is saved by the compiler); by a new recording at each point; by "
-                   "one recording; by CppAD, where the build has it, which holds returned memory or not. pairs: no zeros, each thread gets and returns memory 100,000 times");
+                   "one recording; by CppAD, where the build has it, which holds returned memory or not. "
+                   "pairs: no zeros, each thread gets and returns memory 100,000 times");
   arguments.choice(
       "memory", request.memory, names_of(memories<Chebyshev>),
       "allocator for tapes and zeros: the library's, or a version of the study; bare: malloc alone");

@@ -21,13 +21,9 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
-def test_launches_are_booked_on_the_account_that_was_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_launches_are_booked_on_the_account_that_was_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    made = corescale.scan(
-        "true", on="slurm", allocation="-A ours", factor={"layout": ["1x1x1", "1x1x2"]}, runs=2
-    )
+    made = corescale.scan("true", on="slurm", allocation="-A ours", factor={"layout": ["1x1x1", "1x1x2"]}, runs=2)
     assert [record.status for record in made.result.records] == ["ok"] * 4
     assert slurm.emptied(), slurm.queue()
     booked = slurm.said("sacct", "-X", "-n", "-P", "-o", "Account,State").splitlines()
