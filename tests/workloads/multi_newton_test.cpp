@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <boost/math/special_functions/bessel.hpp>
 #include <cmath>
 #include <corescale/team/any_team.hpp>
@@ -240,29 +239,6 @@ TEST(MultiNewtonProgram, EverySystemVariantAndDerivative) {
         EXPECT_EQ(run.status, 0) << run.output;
         EXPECT_EQ(field(run.output, "all_zeros_found"), "true");
         EXPECT_EQ(field(run.output, "zeros"), "20");
-      }
-}
-
-/// CppAD is in no Debian package: most builds lack it and say how to have it.
-TEST(MultiNewtonProgram, CppadItselfOrHowToHaveIt) {
-  for (const std::string derivative : {"cppad", "cppad-unheld"})
-    for (const std::string function : {"sine", "chebyshev", "bessel"})
-      for (const std::string threads : {"1", "5"}) {
-        const Finished run =
-            run_program(MULTI_NEWTON,
-                        "--repeat-for 0 --terms 5 --zeros 20 --intervals 640 --function " + function +
-                            " --derivative " + derivative + " --threads " + threads,
-                        "");
-        if (run.status == 2) {
-          EXPECT_NE(run.output.find("built without CppAD; configure with -DCORESCALE_CPPAD="),
-                    std::string::npos)
-              << run.output;
-          EXPECT_EQ(std::ranges::count(run.output, '\n'), 1) << run.output;
-          return;
-        }
-        EXPECT_EQ(run.status, 0) << run.output;
-        EXPECT_EQ(field(run.output, "zeros"), "20");
-        EXPECT_EQ(field(run.output, "all_zeros_found"), "true");
       }
 }
 

@@ -17,6 +17,7 @@
 #include "multi_newton/derivatives.hpp"
 #include "multi_newton/functions.hpp"
 #include "multi_newton/study_alloc.hpp"
+#include "multi_newton/tight_loop.hpp"
 
 namespace {
 
@@ -209,19 +210,6 @@ int run(const Request& request, const Function& f) {
 
 /// The value of `--derivative` with which nothing is differentiated.
 constexpr const char* pairs = "pairs";
-constexpr std::size_t num_pairs = 100'000;
-
-/// A loop that does nothing but get and return memory. It shows most clearly if threads share an allocator's cache lines.
-template <class Alloc>
-void get_and_return(std::size_t) {
-  constexpr std::size_t bytes = 200;
-  for (std::size_t k = 0; k < num_pairs; ++k) {
-    std::size_t capacity = 0;
-    void* const memory = Alloc::get_memory(bytes, capacity);
-    asm volatile("" : : "r"(memory) : "memory");
-    Alloc::return_memory(memory);
-  }
-}
 
 using Loop = void (*)(std::size_t);
 constexpr std::array loops{

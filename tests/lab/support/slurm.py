@@ -59,6 +59,7 @@ WITHOUT_ACCOUNTING = "AccountingStorageType=accounting_storage/none"
 WITH_ACCOUNTING = """AccountingStorageType=accounting_storage/slurmdbd
 AccountingStorageHost=127.0.0.1
 AccountingStoragePort={port}
+AccountingStoragePass={folder}/munge/socket
 AccountingStorageEnforce=associations"""
 
 ACCOUNTING = """
@@ -120,16 +121,17 @@ def _ports() -> list[int]:
 @contextlib.contextmanager
 def accounts(folder: Path, ports: list[int]) -> Iterator[None]:
     """Slurm's database of accounts over MariaDB; both keep all they have in the folder."""
-    data = folder / "data"
-    said("mariadb-install-db", "--no-defaults", f"--datadir={data}", "--auth-root-authentication-method=normal")
+    data, tables = folder / "data", Path("/usr/share/mysql/mysql_system_tables.sql")
+    data.mkdir(mode=0o700)
     configuration = folder / "slurmdbd.conf"
     configuration.touch(0o600)
     configuration.write_text(ACCOUNTING.format(folder=folder, ports=ports))
-    database = subprocess.Popen(
-        ("mariadbd", "--no-defaults", "--user=root", f"--datadir={data}", f"--port={ports[4]}", "--skip-grant-tables",
-         f"--socket={folder}/database", "--bind-address=127.0.0.1", "--skip-name-resolve"),
-        stdout=subprocess.DEVNULL, stderr=(folder / "mariadbd.log").open("wb"),
-    )  # fmt: skip
+    server = ("mariadbd", "--no-defaults", "--user=root", f"--datadir={data}", "--skip-grant-tables")
+    with (folder / "mariadbd.log").open("wb") as log:
+        made = f"create database mysql;\nuse mysql;\n{tables.read_text()}".encode()
+        subprocess.run((*server, "--bootstrap"), input=made, stdout=log, stderr=log, timeout=60, check=True)
+        where = (f"--port={ports[4]}", f"--socket={folder}/database", "--bind-address=127.0.0.1", "--skip-name-resolve")
+        database = subprocess.Popen((*server, *where), stdout=log, stderr=log)
     try:
         assert _answers(ports[4]), (folder / "mariadbd.log").read_text()
         said("slurmdbd")
@@ -153,6 +155,22 @@ def _answers(port: int) -> bool:
     return False
 
 
+@contextlib.contextmanager
+def _daemons(folder: Path) -> Iterator[None]:
+    try:
+        said("slurmctld", "-c")
+        for node in NODES:
+            said("slurmd", "-c", "-N", node)
+        end = time.monotonic() + START
+        while said("sinfo", "-h", "-p", "debug", "-t", "idle", "-o", "%D") != str(len(NODES)):
+            assert time.monotonic() < end, said("sinfo", "-R", "-N", "-l")
+            time.sleep(0.1)
+        yield
+    finally:
+        for name in (*NODES, "slurmctld"):
+            _end(folder / f"{name}.pid")
+
+
 def _end(file: Path) -> None:
     with contextlib.suppress(OSError, ValueError):
         os.kill(int(file.read_text()), signal.SIGTERM)
@@ -167,7 +185,7 @@ def cluster(folder: Path, accounting: bool = False) -> Iterator[None]:
     key.write_bytes(os.urandom(1024))
     key.chmod(0o400)
     ports, host = _ports(), platform.node().partition(".")[0]
-    keeps = WITH_ACCOUNTING.format(port=ports[3]) if accounting else WITHOUT_ACCOUNTING
+    keeps = WITH_ACCOUNTING.format(folder=folder, port=ports[3]) if accounting else WITHOUT_ACCOUNTING
     (folder / "slurm.conf").write_text(CONFIGURATION.format(folder=folder, host=host, ports=ports, accounting=keeps))
     os.environ["SLURM_CONF"] = str(folder / "slurm.conf")
     path = os.environ["PATH"]
@@ -176,17 +194,9 @@ def cluster(folder: Path, accounting: bool = False) -> Iterator[None]:
     places = [f"--{option}={munge / name}" for option, name in files.items()]
     try:
         said("munged", "--force", f"--key-file={key}", *places)
-        with accounts(folder, ports) if accounting else contextlib.nullcontext():
-            said("slurmctld", "-c")
-            for node in NODES:
-                said("slurmd", "-c", "-N", node)
-            end = time.monotonic() + START
-            while said("sinfo", "-h", "-p", "debug", "-t", "idle", "-o", "%D") != str(len(NODES)):
-                assert time.monotonic() < end, said("sinfo", "-R", "-N", "-l")
-                time.sleep(0.1)
+        with accounts(folder, ports) if accounting else contextlib.nullcontext(), _daemons(folder):
             yield
     finally:
-        for file in (*(folder / f"{node}.pid" for node in NODES), folder / "slurmctld.pid", munge / "pid"):
-            _end(file)
+        _end(munge / "pid")
         os.environ["PATH"] = path
         del os.environ["SLURM_CONF"]

@@ -10,6 +10,7 @@ import corescale
 from corescale.errors import UsageError
 from corescale.observe.doctor import cluster
 from support import slurm
+from support.processes import eventually
 
 WHY_NOT = slurm.reason_without_accounting()
 pytestmark = pytest.mark.skipif(WHY_NOT is not None, reason=str(WHY_NOT))
@@ -24,11 +25,14 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def test_launches_are_booked_on_the_account_that_was_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     made = corescale.scan("true", on="slurm", allocation="-A ours", factor={"layout": ["1x1x1", "1x1x2"]}, runs=2)
-    assert [record.status for record in made.result.records] == ["ok"] * 4
+    assert {record.status for record in made.result.records} == {"ok"}
     assert slurm.emptied(), slurm.queue()
-    booked = slurm.said("sacct", "-X", "-n", "-P", "-o", "Account,State").splitlines()
-    assert booked and {line.partition("|")[0] for line in booked} == {"ours"}
-    assert {line.partition("|")[2].split()[0] for line in booked} <= {"COMPLETED", "CANCELLED", "RUNNING"}
+
+    def booked() -> list[str]:
+        return slurm.said("sacct", "-X", "-n", "-P", "-o", "Account").splitlines()
+
+    assert eventually(lambda: len(booked()) >= 2, 20), booked()  # an allocation a block
+    assert {*booked()} == {"ours"}
 
 
 def test_an_account_that_is_not_there_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
