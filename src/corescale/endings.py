@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a launch ended, in words, with its last line of output if that is likely to be the reason."""
+"""How a launch ended, in words, with its last line of output if that is likely the reason; and whether it was short."""
 
 import re
+import signal
 from typing import Protocol
 
 SPEAKING = ("failed", "signal", "timeout", "not-started", "check")
@@ -12,10 +13,14 @@ LONGEST = 200
 
 FRAME = re.compile(
     r"\s+(at |\.\.\. \d+ more|\d+: |\S+:\d+( \+0x|$))|goroutine \d|created by |exit status \d|\[signal "
-    r"|[\w./*()-]+\.[\w()*.-]+\(.*\)$|stack backtrace:|note: run with |Node\.js v|Try .*--help"
+    r"|[\w./*()-]+\.[\w()*.-]+\(.*\)$|stack backtrace:|note: run with |Node\.js v"
+    r"|(Try|See|Use|Run|Type|For more) .*--help"
 )
 """a line after the reason: of a stack, as Java, Go, Rust and JavaScript print it, or one that points to help"""
 
+
+SHORT = 0.010
+"""seconds; of a shorter launch, starting the process is a large part"""
 
 RULE = re.compile(r"^-{20,}$", re.MULTILINE)
 """line of hyphens before and after a message, as mpirun writes them"""
@@ -56,7 +61,7 @@ def ending(record: Ended) -> str:
     """What the launch did, as the rest of a sentence: `failed with exit code 7: cannot open grid.dat`."""
     lines = [line for line in reversed(record.tail.splitlines()) if line.strip()]
     said = next((line.strip() for line in lines if not FRAME.match(line)), lines[0].strip() if lines else "")
-    said = boxed(record.tail) if RULE.match(said) else said
+    said = boxed(record.tail) if RULE.match(said) else said.rstrip(".")
     said = said if len(said) <= LONGEST else f"{said[:LONGEST]}..."
     return f"{outcome(record)}: {said}" if said and record.status in SPEAKING else outcome(record)
 
@@ -68,11 +73,27 @@ def outcome(record: Ended) -> str:
     return {
         "ok": "succeeded",
         "failed": f"failed with exit code {record.exit_code}" if record.exit_code else "failed",
-        "signal": f"was killed by signal {number}",
+        "signal": f"was killed by {_signal(number)}",
         "timeout": f"did not end, and was killed after {record.wall:.3g} s",
         "not-started": "could not be started",
         "check": f"broke its own check {broken}".strip(),
         "output-differs": "wrote another output than the baseline",
         "unproved": "succeeded, but nothing shows that the allocator was in it",
-        "capped": f"lost: killed after {record.wall:.3g} s",
+        "capped": f"was stopped after {record.wall:.3g} s: too slow to win",
     }[record.status]
+
+
+def _signal(number: int) -> str:
+    """`SIGSEGV`; `signal 40` if that number has no name."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def too_short(wall: float) -> str:
+    """A warning about a launch, or the median of several, of so many seconds; empty if it is long enough."""
+    if not wall < SHORT:
+        return ""
+    rule = f"below {1000 * SHORT:.0f} ms, starting the process is a large part of it"
+    return f"a launch takes {1000 * wall:.2g} ms: {rule}"

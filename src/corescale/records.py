@@ -34,9 +34,6 @@ COMMAND = "command"
 INHERITED = "inherited"
 """The level that leaves a variable, or the allocator, as it is in the shell."""
 
-SHORT = 0.010
-"""Seconds. In a shorter launch, the start of the process is a large part."""
-
 Bound = Literal["lower", "upper", "estimate"]
 Origin = Literal["measured", "simulated", "fake", "extrapolated"]
 Phase = Literal["warmup", "rehearse", "measure", "confirm"]

@@ -18,7 +18,7 @@ from corescale.declare import command_line, grid
 from corescale.declare.catalogue import space
 from corescale.declare.experiment import Experiment
 from corescale.declare.request import ScanRequest
-from corescale.endings import ending
+from corescale.endings import ending, too_short
 from corescale.errors import CorescaleError, InconclusiveError
 from corescale.machine import Machine
 from corescale.observe import hooks, launchers, store
@@ -105,7 +105,8 @@ def explained(seen: Profiled, chosen: Configuration, serial: Ledger | None) -> E
     if chosen.layout.p == chosen.layout.threads_per_rank:
         seen = replace(seen, profiles=ranks_as_typed(seen.profiles))
     made, ranks = _ledger(seen, chosen.layout.p, serial), sum(profile.is_rank for profile in seen.profiles)
-    notes = (NO_RANKS,) if seen.profiles and not ranks and chosen.layout.p > chosen.layout.threads_per_rank else ()
+    notes = [NO_RANKS] if seen.profiles and not ranks and chosen.layout.p > chosen.layout.threads_per_rank else []
+    notes += filter(None, [too_short(made.wall)])
     made = replace(made, ranks=max(1, ranks), notes=(*made.notes, *notes))
     return explanation(made, [(profile, Symbols(profile.modules)) for profile in seen.profiles])
 

@@ -3,17 +3,19 @@
 
 import json
 import sys
+import time
 from pathlib import Path
 
 import typer
 
-from corescale.api import explained, explaining
+from corescale.api import explained, explaining, measuring
 from corescale.cli import stdin
 from corescale.cli.measure import loadable
 from corescale.cli.options import takes
-from corescale.declare.request import ExplainRequest
+from corescale.declare.request import ExplainRequest, RunRequest
 from corescale.errors import CorescaleError, ExitCode
 from corescale.machine import Machine
+from corescale.observe import store
 from corescale.show import explain as show
 from corescale.show import files
 
@@ -25,7 +27,7 @@ def explain(words: list[str], asked: ExplainRequest) -> None:
     if asked.outputs:
         files.make_folder(Path(asked.outputs))
     request = stdin.kept(asked.scan)
-    found, experiment = explaining.found(request, words, Machine.here(), note, loadable, swap=asked.swap)
+    found, experiment = explaining.found(request, words, Machine.here(), note, swapped, swap=asked.swap)
     if not found.ok and not asked.json:
         typer.echo("the program failed; until then:")
     typer.echo(json.dumps(found.shown, indent=2) if asked.json else "\n".join(show.lines(found.shown)))
@@ -49,3 +51,8 @@ def explain(words: list[str], asked: ExplainRequest) -> None:
 def note(said: str) -> None:
     """A note on a result."""
     typer.echo(f"note: {said}", err=True)
+
+
+def swapped(declare: measuring.Declare, request: RunRequest, machine: Machine) -> store.Run:
+    """The launches that test causes; their budget begins with them."""
+    return loadable(declare, request, machine, time.monotonic())

@@ -40,11 +40,13 @@ def answered(declare: measuring.Declare, request: RunRequest, machine: Machine, 
     return finish(result(run, machine, gate, every_variable=request.every_variable), request, run.late)
 
 
-def loadable(declare: measuring.Declare, request: RunRequest, machine: Machine) -> store.Run:
-    """See measuring.loadable."""
+def loadable(
+    declare: measuring.Declare, request: RunRequest, machine: Machine, began: float | None = None
+) -> store.Run:
+    """See measuring.loadable; the budget began with this process, unless `began` says when."""
     with _interruptible():
         follow = partial(progress.create, quiet=request.quiet)
-        return measuring.loadable(declare, request, machine, follow, cli.began())
+        return measuring.loadable(declare, request, machine, follow, cli.began() if began is None else began)
 
 
 def measure(experiment: Experiment, request: RunRequest, machine: Machine) -> store.Run:

@@ -18,6 +18,7 @@ from corescale.conclude.answers.study import Study
 from corescale.conclude.answers.verdict import Comparison
 from corescale.conclude.conclusion import Conclusion
 from corescale.conclude.frame import frame
+from corescale.conclude.policy import Decision
 from corescale.conclude.warnings import agreements
 from corescale.declare import paths
 from corescale.declare.experiment import Experiment
@@ -80,7 +81,7 @@ def finish(result: Result, request: RunRequest, late: CorescaleError | None = No
     if late is not None:
         sys.stdout.flush()
         raise late
-    sys.exit(exit_code(result.conclusion, result.timed))
+    sys.exit(exit_code(result.conclusion, result.timed, result.stop))
 
 
 def shown_and_exported(result: Result, request: ExportRequest, *, as_json: bool, verbose: bool, model: bool) -> None:
@@ -169,15 +170,17 @@ def console(*, stderr: bool = False) -> Console:
     return made
 
 
-def exit_code(conclusion: Conclusion, launches: Sequence[Record] = ()) -> ExitCode:
+def exit_code(conclusion: Conclusion, launches: Sequence[Record] = (), stop: Decision | None = None) -> ExitCode:
     """OK, or the exit code of a gate; PROGRAM if none of the launches that count succeeded.
 
     INCONCLUSIVE: a scan or comparison without an interval, or in which something never succeeded; launches of which
     none gave the response or met the constraint; a weak scan whose work turned out uneven; a tune whose budget ended
-    before anything was compared or decided.
+    before anything was compared or decided; a single command whose budget ended before its time had an interval.
     """
     if launches and not any(record.ok for record in launches):
         return ExitCode.PROGRAM
+    if stop is not None and stop.reason == "budget" and _lacks_an_interval(conclusion):
+        return ExitCode.INCONCLUSIVE
     if isinstance(conclusion, tuple):
         return _gated(conclusion)
     if isinstance(conclusion, Recommendation):
@@ -207,3 +210,9 @@ def _lacks_a_level(found: Scan) -> bool:
     if any(row.failures > MOSTLY * row.launches for row in found.rows):
         return True
     return bool(found.rows) and alone(found) is None and not any(row.time.estimate > 0 for row in found.rows)
+
+
+def _lacks_an_interval(found: Conclusion) -> bool:
+    """Whether it is the time of a single command, of too few launches for an interval."""
+    rows = found.rows if isinstance(found, Scan) else found if isinstance(found, tuple) else ()
+    return alone(found) is not None and any(row.time.low is None for row in rows)

@@ -37,6 +37,8 @@ OURS = dict.fromkeys(("--version", "-V"), "corescale --version prints it") | dic
 )
 """Options that come before a verb, or that only some verbs have."""
 
+OF_PREDICT = dict.fromkeys(("-p", "-t", "--at", "--threads"), "--cores P is the number of cores")
+
 NUMBERS = {"integer": "a whole number", "number": "a number"}
 """the expected value, in place of the message of a type checker"""
 
@@ -58,7 +60,8 @@ def _remedy(error: Any, verb: str, words: Sequence[str]) -> str:
     if not verb and words and (first := _first(words)):
         return first
     name, unknown = str(getattr(error, "option_name", "")), hasattr(error, "possibilities")
-    if ours := HYPERFINE.get(name) or (unknown and OURS.get(name)):  # what is known may only lack its value
+    known_as = OURS | (OF_PREDICT if verb == "predict" else {})
+    if ours := HYPERFINE.get(name) or (unknown and known_as.get(name)):  # what is known may only lack its value
         return ours
     if (rest := _with_dashes(verb, words)) is not None:
         return f"put -- before the program: corescale {verb} {rest}"

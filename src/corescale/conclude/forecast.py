@@ -41,6 +41,8 @@ class Prediction:
     """smallest and largest p measured"""
     there: Interval | None = None
     """the time that was measured at p itself"""
+    crowded: Interval | None = None
+    """the time of p threads or ranks that shared fewer cores: nothing about p cores"""
 
     @property
     def beyond(self) -> float:
@@ -165,8 +167,9 @@ def _fitted(curves: Sequence[Curve]) -> Iterator[tuple[Curve, Fit]]:
 
 
 def _prediction(curve: Curve, fit: Fit, p: int, model: str, reason: str) -> Prediction:
-    there = next((row.time for row in curve.rows if row.p == p and not row.oversubscribed), None)
-    return Prediction(curve.label, p, fit.forecast(p).seconds, model, reason, fit.warning, fit.measured, there)
+    times = {row.oversubscribed: row.time for row in reversed(curve.rows) if row.p == p and row.time.n}
+    seconds, (there, crowded) = fit.forecast(p).seconds, (times.get(of) for of in (False, True))
+    return Prediction(curve.label, p, seconds, model, reason, fit.warning, fit.measured, there, crowded)
 
 
 def typical(column: Floats) -> float:

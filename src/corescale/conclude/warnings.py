@@ -14,8 +14,8 @@ from corescale.conclude.response import Step, median
 from corescale.conclude.two_samples import unpaired_ratio
 from corescale.declare import grid
 from corescale.declare.experiment import Experiment
-from corescale.endings import outcome
-from corescale.records import SHORT, Configuration, Level, Record
+from corescale.endings import outcome, too_short
+from corescale.records import Configuration, Level, Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,9 +170,8 @@ def _carried(found: noise.CarryOver | None, configurations: Sequence[Configurati
 
 def _short(timed: Sequence[Record]) -> list[str]:
     walls = [record.wall for record in timed if record.ok and record.origin != "simulated"]
-    if not walls or np.median(walls) >= SHORT:
-        return []
-    return [f"launches of {np.median(walls) * 1e3:.2g} ms: starting the process is a large part of it"]
+    said = too_short(float(np.median(walls))) if walls else ""
+    return [said] if said else []
 
 
 def memory_kind(records: Sequence[Record]) -> str:

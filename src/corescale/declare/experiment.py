@@ -69,13 +69,14 @@ class Constraint(Model):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The constraint `METRIC<=NUMBER[*baseline]`; raises UsageError."""
+        """The constraint `METRIC<=NUMBER`, `METRIC<=10MiB` or `METRIC<=NUMBER*baseline`; raises UsageError."""
         number = r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
-        match = re.fullmatch(rf"\s*([\w.-]+)\s*(<=|>=)\s*{number}\s*(\*\s*(?:baseline|today))?\s*", text)
-        if match is None or not math.isfinite(float(match[3])):
-            remedy = "write METRIC<=NUMBER or METRIC<=NUMBER*baseline"
+        match = re.fullmatch(rf"\s*([\w.-]+)\s*(<=|>=)\s*{number}\s*(?:([KMGT])iB|(\*\s*(?:baseline|today)))?\s*", text)
+        bound = math.nan if match is None else float(match[3]) * 1024 ** " KMGT".index(match[4] or " ")
+        if match is None or not math.isfinite(bound):
+            remedy = "write METRIC<=NUMBER, METRIC<=10MiB or METRIC<=NUMBER*baseline"
             raise UsageError(f"not a constraint: {text!r}", where="--subject-to", remedy=remedy)
-        found = {"metric": match[1], "relation": match[2], "bound": float(match[3]), "relative": match[4] is not None}
+        found = {"metric": match[1], "relation": match[2], "bound": bound, "relative": match[5] is not None}
         return cls.model_validate(found)
 
 

@@ -92,7 +92,7 @@ class Request(RunRequest):
     width: str = option("2%", "--width", metavar="2%", help="stop at this half width of every ratio")
     confidence: str = option("95%", "--confidence", metavar="95%", help="confidence of every interval")
     budget: str | None = option(
-        None, "--budget", metavar="5m", help="limit of all launches: 90s, 100x (launches) or none"
+        None, "--budget", metavar="5m", help="limit of all that corescale does: 90s; or 100x (launches), or none"
     )
     timeout: str | None = option(None, "--timeout", metavar="60s", help="kill a longer launch; it counts as failed")
     setup: str = option("", "--setup", "-s", metavar="CMD", help="command to run before the first launch")

@@ -58,14 +58,15 @@ def placeholders(argv: Iterable[str]) -> frozenset[str]:
     return frozenset(match[2] for word in argv for match in _TOKEN.finditer(word) if match[2])
 
 
-def check(argv: Iterable[str], known: Iterable[str]) -> None:
-    """Raises UsageError for a placeholder that no factor fills, with the nearest name that one does."""
+def check(argv: Iterable[str], known: Iterable[str], where: str = "command") -> None:
+    """Raises UsageError for a placeholder that no factor fills, with the nearest name that one does; it names `where`
+    the words were typed."""
     names = sorted(known)
     for name in sorted(placeholders(argv) - set(names)):
         levels = f"give its levels (-L {name} a,b) or write {{{{{name}}}}} for {{{name}}} as text"
         number = f"give their number: --{name} 1,2" if name in ("ranks", "nodes") else ""
         remedy = number or nearest(name, names, levels, "{{{}}}")
-        raise UsageError(f"unknown placeholder {{{name}}}", where="command", remedy=remedy)
+        raise UsageError(f"unknown placeholder {{{name}}}", where=where, remedy=remedy)
 
 
 def fill(argv: Iterable[str], values: Mapping[str, str]) -> tuple[str, ...]:

@@ -39,12 +39,16 @@ case $rank in
 {bind}
 esac
 {spawn} --report "$report" --inherit $$ --beside $PPID $bound {options}
-test $? -lt 128 || echo {killed} >"$report"
+test $? -lt 128 || echo killed >"$report"
+test -e "$report" || {{ echo deleted >"$report"; }} 2>/dev/null
 test -f "$report" && test "$(head -c {length} "$report")" = {ok}
 """
 _OK = '{"status":"ok"'
-_KILLED = "killed"
-"""replaces the report of a spawner that was killed although its rank should not have ended"""
+_LOST = {
+    "killed": "the spawner that measured it was killed",
+    "deleted": "its report was deleted: by the program, which must leave others' files in TMPDIR",
+}
+"""what the script writes in place of a report that is not there, and what it means"""
 _STARTER_KILLED = "what started the ranks was killed: by the program, or memory ran out (dmesg)\n"
 _DELETED = "the folder in which ranks report was deleted: by the program, which must leave others' files in TMPDIR\n"
 LEAF = "leaf"
@@ -83,7 +87,6 @@ def leaf(request: SpawnRequest, scratch: Scratch, cpus: Sequence[tuple[int, ...]
         options=" ".join(_by_rank(word, scratch.by_rank) for word in words),
         length=len(_OK),
         ok=shlex.quote(_OK),
-        killed=_KILLED,
     )
     path = folder / LEAF
     path.write_bytes(os.fsencode(text))  # arguments are bytes, and need not be text
@@ -148,7 +151,7 @@ def ended(
         return replace(report, tail=_last_words(ranks, chatter) or "".join(own)), ranks
     failed = [(_reported(scratch, rank), rank) for rank, each in ranks.items() if each.status in FAILURES]
     if report.status == "failed" and not failed and undetected:
-        tail = "".join(f"rank {rank}: the spawner that measured it was killed\n" for rank in undetected)
+        tail = "".join(f"rank {rank}: {why}\n" for rank, why in undetected.items())
         return replace(report, tail=tail), ranks
     if report.status == "failed" and not failed and deleted:
         return replace(report, tail=_DELETED), ranks
@@ -235,8 +238,8 @@ def left(scratch: Scratch) -> Left:
     return Left(all(nodes.values()), tuple(sorted(silent)))
 
 
-def _reports(scratch: Scratch) -> tuple[dict[int, SpawnReport], list[int]]:
-    """The reports by rank, and the ranks of which only the spawner was killed."""
+def _reports(scratch: Scratch) -> tuple[dict[int, SpawnReport], dict[int, str]]:
+    """The reports by rank, and why others have none although they were not ended with all ranks."""
     paths = {int(path.suffix[1:]): path for path in scratch.of("ranks").glob("rank.*")}
     texts = {rank: content(path) for rank, path in paths.items() if path.is_file()}
     found: dict[int, SpawnReport] = {}
@@ -244,7 +247,8 @@ def _reports(scratch: Scratch) -> tuple[dict[int, SpawnReport], list[int]]:
         with contextlib.suppress(CorescaleError):  # one that was killed with all others left no whole report
             place = scratch.of("ranks") / f"node.{rank}"
             found[rank] = replace(spawn.parse(text), node=place.read_text().strip() if place.exists() else "")
-    return found, sorted(rank for rank, text in texts.items() if text.strip() == _KILLED.encode())
+    words = {rank: text.strip().decode(errors="replace") for rank, text in sorted(texts.items())}
+    return found, {rank: _LOST[word] for rank, word in words.items() if word in _LOST}
 
 
 def processes(ranks: Mapping[int, SpawnReport], found: Found, preloaded: tuple[str, ...] | None) -> tuple[Process, ...]:

@@ -16,12 +16,12 @@ from corescale.declare.experiment import Experiment
 from corescale.declare.grid import baseline, configurations, untyped
 from corescale.declare.plan import Block, Invocation
 from corescale.declare.stop import CONFIRM_BLOCKS
-from corescale.endings import ending
+from corescale.endings import ending, too_short
 from corescale.errors import AfterwardsError, CorescaleError, ExitCode, InconclusiveError, ProgramError, UsageError
 from corescale.observe.launchers import Launcher
 from corescale.observe.store import Store
 from corescale.observe.watcher import Watcher
-from corescale.records import SHORT, Configuration, Record
+from corescale.records import Configuration, Record
 
 TELLING = 4
 """after this many launches of each configuration a race at 1% noise usually distinguishes them"""
@@ -241,8 +241,11 @@ class _Loop:
         left = self.budget.seconds
         if each > left:
             self.must_have_succeeded(made)
+            took = sum(record.wall for record in (*self.store.records, *made))
+            rest = max(0.0, stop.budget - left - took)
             needed = math.ceil(stop.budget - left + each * (len(launches) - len(made)))
-            what = f"{stop.budget:g} s sufficed for {len(made)} of {len(launches)} configurations"
+            what = f"{stop.budget:g} s sufficed for {len(made)} of {len(launches)} configurations:"
+            what += f" launches took {took:.2g} s, and start, hooks, proofs and the like {rest:.2g} s"
             raise InconclusiveError(what, where="--budget", remedy=f"give it {needed}s, or name fewer levels")
 
     def announce(self, launches: Sequence[Invocation]) -> None:
@@ -252,12 +255,9 @@ class _Loop:
     def check(self, record: Record) -> None:
         if not record.ok and record.configuration == self.baseline and not self.experiment.ignore_failure:
             self.must_be_later(record)
-        if record.ok and record.wall < SHORT and record.origin != "simulated" and not self.short_noted:
+        if record.ok and record.origin != "simulated" and not self.short_noted and (said := too_short(record.wall)):
             self.short_noted = True
-            self.watcher.note(
-                f"a launch took {1000 * record.wall:.1f} ms:"
-                f" below {1000 * SHORT:.0f} ms starting the process is a large part of it"
-            )
+            self.watcher.note(said)
 
     def must_be_later(self, record: Record) -> None:
         """Raises the error if the baseline or the reference never worked: everything would be compared with it."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ledger of thread-seconds: as JSON values, which are kept, and as text for a person."""
 
+import math
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -97,10 +98,16 @@ def lines(shown: Shown) -> Iterator[str]:
             said = about + "  ·  ".join(
                 f"{brief(one['place'])}  {one['share']:.0%}" for one in found["sites"][:MOST_SITES]
             )
-            yield f"  {row:<22}{found['seconds']:>8.2f}{found['share']:>7.1%}   {said}".rstrip()
+            yield f"  {row:<22}{found['seconds']:>8.{decimals(shown)}f}{found['share']:>7.1%}   {said}".rstrip()
     yield from (_swapped(swap, shown) for swap in shown["swaps"])
     yield from _views(shown)
     yield from (f"  note: {note}" for note in shown["notes"])
+
+
+def decimals(shown: Shown) -> int:
+    """Digits behind the point of a row's seconds: two, or for less than 0.1 thread-seconds three that matter of all."""
+    whole = shown["thread_seconds"]
+    return 2 - math.floor(math.log10(whole)) if 0 < whole < 0.1 else 2
 
 
 def _counted(shown: Shown) -> str:
@@ -170,27 +177,28 @@ def tables(shown: Shown) -> Iterator[dict[str, Any]]:
     def table(name: str, title: str, head: Sequence[str], cells: Iterable[Sequence[str]]) -> dict[str, Any]:
         return {"name": name, "title": title, "head": head, "words": WORDS, "lines": list(cells)}
 
-    rows = shown["rows"].items()
+    rows, places = shown["rows"].items(), max(3, decimals(shown))
     yield table("rows", "Every row", ("row", "seconds", "share", "call sites"), (
-        (row, f"{found['seconds']:.3f}", f"{found['share']:.1%}",
+        (row, f"{found['seconds']:.{places}f}", f"{found['share']:.1%}",
          " · ".join(f"{one['place']} {one['share']:.0%}" for one in found["sites"])) for row, found in rows
     ))  # fmt: skip
     yield table("stretches", "One CPU at most was in use", ("place", "stretches", "seconds"), (
-        (place or "unknown", str(count), f"{seconds:.3f}") for place, (count, seconds) in by_place(shown).items()
+        (place or "unknown", str(count), f"{seconds:.{places}f}") for place, (count, seconds) in by_place(shown).items()
     ))  # fmt: skip
     clocks = sum(row["seconds"] for name, row in rows if LedgerRow(name).used)
     whole = max(clocks, sum(one["seconds"] for one in shown["hotspots"]))  # hotspots of few samples may add up to more
     yield table("hotspots", "Hotspots", ("place", "CPU seconds", "share", "of it allocating"), (
-        (one["place"], f"{one['seconds']:.3f}", f"{one['seconds'] / whole if whole else 0:.1%}",
-         f"{one['allocating']:.3f}") for one in shown["hotspots"]
+        (one["place"], f"{one['seconds']:.{places}f}", f"{one['seconds'] / whole if whole else 0:.1%}",
+         f"{one['allocating']:.{places}f}") for one in shown["hotspots"]
     ))  # fmt: skip
     yield table("messages", "Calls of MPI", ("rank", "call", "partner", "calls", "seconds"), (
-        (f"rank {one['rank']}", one["call"], partner(one), str(one["calls"]), f"{one['seconds']:.3f}")
+        (f"rank {one['rank']}", one["call"], partner(one), str(one["calls"]), f"{one['seconds']:.{places}f}")
         for one in shown.get("messages", ())
     ))  # fmt: skip
     head = ("place", "calls", "threads", "load balance", "thread-seconds waited")
     yield table("regions", "Parallel regions", head, (
-        (one["place"], str(one["calls"]), f"{one['threads']:.3g}", f"{one['load_balance']:.3f}", f"{one['waited']:.3f}")
+        (one["place"], str(one["calls"]), f"{one['threads']:.3g}", f"{one['load_balance']:.3f}",
+         f"{one['waited']:.{places}f}")
         for one in shown["regions"]
     ))  # fmt: skip
 
@@ -265,11 +273,13 @@ def _metrics(found: Shown) -> str:
 
 def side_by_side(before: Shown, now: Shown) -> Iterator[str]:
     """Two results, as `as_json` has them: each row's thread-seconds then, now, and the difference."""
+    places = max(decimals(before), decimals(now))
     yield f"  {'':<22}{'before':>16}{'now':>16}{'difference':>12}"
     for name in ("wall", "thread_seconds"):
-        yield f"  {name.replace('_', '-'):<22}{before[name]:>16.2f}{now[name]:>16.2f}{now[name] - before[name]:>+12.2f}"
+        old, new = before[name], now[name]
+        yield f"  {name.replace('_', '-'):<22}{old:>16.{places}f}{new:>16.{places}f}{new - old:>+12.{places}f}"
     for row, current in now["rows"].items():
         earlier = before["rows"][row]
         if max(earlier["share"], current["share"]) >= SHOWN:
-            both = "".join(f"{one['seconds']:>9.2f}{one['share']:>7.1%}" for one in (earlier, current))
-            yield f"  {row:<22}{both}{current['seconds'] - earlier['seconds']:>+12.2f}"
+            both = "".join(f"{one['seconds']:>9.{places}f}{one['share']:>7.1%}" for one in (earlier, current))
+            yield f"  {row:<22}{both}{current['seconds'] - earlier['seconds']:>+12.{places}f}"

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from corescale.conclude.answers.candidates import Candidate
 from corescale.conclude.answers.recommendation import Recommendation
-from corescale.conclude.answers.scaling import Row, Scan
+from corescale.conclude.answers.scaling import Curve, Row, Scan
 from corescale.conclude.answers.study import Study
 from corescale.conclude.answers.timing import Slow
 from corescale.conclude.answers.verdict import Comparison, Gated
 from corescale.conclude.conclusion import Conclusion
+from corescale.conclude.stats import decide
 from corescale.endings import ending
 from corescale.records import Configuration
 from corescale.show import text
@@ -112,8 +113,12 @@ def _speedup(found: Scan, best: Row, confidence: float) -> str:
     reference = "the serial program" if found.serial else counted(best.reference)
     if found.never_faster and sum(row.configuration != row.reference for row in found.rows) > 1:
         return f"nothing is faster than {reference} at {text.percent(confidence)}"
-    short = reference.removesuffix(" thread").removesuffix(" rank")
-    return text.than(at(found, best), short, best.speedup, confidence, found.response)
+    short, curve = reference.removesuffix(" thread").removesuffix(" rank"), curve_of(found, best)
+    where = f"at {text.clean(curve.label)}" if curve.label else ""
+    where += f" (the largest speedup of {len(found.curves)} curves)" if len(found.curves) > 1 else ""
+    this = f"{counted(best.configuration)}{' (oversubscribed)' * best.oversubscribed}"
+    said = text.than(this, short, best.speedup, confidence, found.response)
+    return f"{where}, {said}" if where else said
 
 
 def _apart(found: Scan, rows: Sequence[Row], confidence: float) -> str:
@@ -167,10 +172,14 @@ def misused(found: Scan) -> str:
     return f"{asked}, used {row.effective_cores:.1f} cores" if ran_so else f"{asked}, {row.running:.1f} ran or waited"
 
 
+def curve_of(found: Scan, row: Row) -> Curve:
+    """The curve that has the row."""
+    return next(curve for curve in found.curves if row in curve.rows)
+
+
 def at(found: Scan, row: Row) -> str:
     """`4 threads`, what else the row's curve holds constant, and that they are oversubscribed."""
-    curve = next(curve for curve in found.curves if row in curve.rows)
-    others = [f"{name}={level}" for name, level in curve.levels]
+    others = [f"{name}={level}" for name, level in curve_of(found, row).levels]
     return text.clean(" ".join([counted(row.configuration), *others, *["(oversubscribed)"] * row.oversubscribed]))
 
 
@@ -202,11 +211,8 @@ def recommendation(found: Recommendation) -> str:
 
 def _others(found: Recommendation) -> str:
     """The note that others may be faster, if confirmation pairs refute the candidate and nothing is proved of them."""
-    if found.confirmation is None or found.confirmation.verdict != "not faster":
-        return ""
-    if found.untried:
-        return f"; {found.untried} of {found.others + 1} were never launched"
-    return "; whether another one is faster is not shown"
+    refuted = found.confirmation is not None and found.confirmation.verdict == "not faster"
+    return "; whether another one is faster is not shown" if refuted else ""
 
 
 def _rest(found: Recommendation) -> str:
@@ -287,6 +293,8 @@ def beside(found: Recommendation, response: str) -> list[str]:
     lines = [found.rehearsal.says] if found.rehearsal is not None else []
     if found.same:
         lines.append(f"not tried: {text.count(found.same, 'combination')} with other threads, which nothing reads")
+    if found.untried:
+        lines.append(f"never launched: {found.untried} of {found.others + 1} configurations")
     if found.unread == "ranks":
         lines.append(UNREAD["ranks"])
     if found.averages is not None:
@@ -369,6 +377,14 @@ def _mean(found: Comparison) -> str:
         (label(found.reference), found.slow[0]), (label(found.other), found.slow[1])])  # fmt: skip
 
 
+def means(found: Sequence[Comparison]) -> str:
+    """What the mean ratio is about, if its interval shows something else than the first line; empty otherwise."""
+    known = [one for one in found if one.mean_ratio.low is not None and one.decision != "failed"]
+    if all(decide(one.mean_ratio) == one.decision for one in known):
+        return ""
+    return "mean ratio: of mean times, which slow launches raise; the first line is about typical launches"
+
+
 def _averaged(what: str, faster: float, slow: Sequence[tuple[str, Slow]]) -> str:
     said = [
         f"of {name} {one.count} of {one.of} take {one.times:.2g} times its median" for name, one in slow if one.count
@@ -395,18 +411,25 @@ def stop(result: Result) -> str:
         amount += f", {text.count(result.confirmations, 'confirmation pair')} to confirm"
     decision, asked = result.stop, result.experiment.stop
     if asked.rule == "replicates" and asked.binding and result.blocks < asked.min_blocks:
-        return f"{amount}; budget spent, {asked.min_blocks} blocks asked"
+        return f"{amount}; {_spent(result)}, {asked.min_blocks} blocks asked"
     settled = decision is None or decision.reason in (None, "proved", "nothing to compare")
     if decision is None or settled or asked.rule == "replicates" or not result.records:
         return amount
     wanted = text.percent(asked.width)
     if decision.reason == "width":
         return f"{amount}; every interval within {wanted}"
-    ends = {"budget": "budget spent", "interrupted": "interrupted", "decided": "every finding is decided"}
+    ends = {"budget": _spent(result), "interrupted": "interrupted", "decided": "every finding is decided"}
     why = ends.get(str(decision.reason), "all blocks made")
     width = _bound(result.conclusion) if isinstance(result.conclusion, Recommendation) else decision.reached_width
     short = "" if width is None or not asked.width < width <= text.BOUND else text.at_most(width)
     return f"{amount}; {why}" + (f" at {short}, not at the {wanted} wanted" if short else "")
+
+
+def _spent(result: Result) -> str:
+    """`budget spent (launches took 1.2 ms of 2 s)`: how much was launches, if that is less than half."""
+    budget, took = result.experiment.stop.budget, sum(record.wall for record in result.records)
+    small = budget is not None and took < budget / 2
+    return "budget spent" + (f" (launches took {text.seconds(took)} of {budget:g} s)" if small else "")
 
 
 def too_few(result: Result) -> str:

@@ -89,7 +89,7 @@ class Progress:
     done: float | None
     """launches made as a share of those that may be made; None for a race without a budget"""
     best: str
-    """the fastest until now, with its interval"""
+    """the fastest of the others against the reference until now, with its interval; of a race the leader"""
     left: str
     """the longest time left"""
     record: Record | None = None
@@ -126,7 +126,7 @@ class Called(Watcher):
 
 
 class Fancy(Plain):
-    """Redraws four lines: what runs, how far, what is best so far, notes scrolling above."""
+    """Redraws four lines: what runs, how far, what is known so far, notes scrolling above."""
 
     def __init__(self, experiment: Experiment, console: Console) -> None:
         super().__init__(experiment, console)
@@ -150,7 +150,7 @@ class Fancy(Plain):
         done = state.done
         total = None if done is None else 1.0
         bar.add_row(ProgressBar(total=total, completed=done or 0.0, width=16), state.amount, state.left)
-        return Group(bar, self.running, Text(f"best so far: {state.best}", overflow="fold"))
+        return Group(bar, self.running, Text(f"so far: {state.best}", overflow="fold"))
 
     def launching(self, invocation: Invocation, line: str) -> None:
         phase = PHASES[invocation.phase]
@@ -242,7 +242,7 @@ class State:
 
 
 def best_so_far(records: Sequence[Record], experiment: Experiment) -> str:
-    """The fastest configuration against the reference, with the interval of what was measured so far."""
+    """The fastest of the others against the reference, as the first line says it of what was measured so far."""
     if experiment.compares and len({command.argv for command in experiment.commands}) < len(experiment.commands):
         return "equal launches"
     if experiment.finds:
@@ -254,10 +254,10 @@ def best_so_far(records: Sequence[Record], experiment: Experiment) -> str:
     if reference is None:
         return "nothing succeeded yet"
     typical = {c: float(stats.typical_times(times.column(c)[:, None])[0]) for c in usable}
-    best = min(usable, key=typical.__getitem__)
-    if best == reference:
-        takes = f"takes {text.value(typical[best], experiment.response)}"
-        return f"{label(best) or 'the program'} {'looks fastest' if len(typical) > 1 else takes} so far"
+    best = min((c for c in usable if c != reference), key=typical.__getitem__, default=None)
+    if best is None:
+        takes = text.value(typical[reference], experiment.response)
+        return f"{label(reference) or 'the program'} takes {takes} so far"
     ratio = stats.ratio_interval(times.column(reference), times.column(best), experiment.stop.confidence)
     return text.than(label(best), label(reference), ratio, experiment.stop.confidence, experiment.response)
 

@@ -244,16 +244,21 @@ def forecast(one: Prediction | Scored, response: str = "wall") -> str:
         made = f"{text.count(one.p, 'core')} from up to {one.largest:g}, {one.made}"
         more = " (oversubscribed: not counted)" if one.oversubscribed else ""
         return f"{label}{made}: {interval}; measured {text.value(one.measured, response)}: {verdict}{more}"
-    warning = f"; warning: {one.warning}" if one.warning else ""
-    there = "" if one.there is None else f"; measured {text.join(write(one.there))}"
-    said = f"{label}{text.count(one.p, 'core')}: {text.join(write(one.seconds))}{there}{reach(one)}"
-    return f"{said} (model {one.model}: {one.reason}{warning})"
+    cores, fitted = text.count(one.p, "core"), f"{text.join(write(one.seconds))}{reach(one)}"
+    said = [f"{label}{cores}: {fitted}"]
+    if one.there is not None:
+        said = [f"{label}{cores}: measured {text.join(write(one.there))}", f"the model gives {fitted}"]
+    if one.crowded is not None:
+        said.append(f"p = {one.p}, oversubscribed, took {text.join(write(one.crowded))}")
+    said.append(one.reason if one.model in one.reason else f"model {one.model}, {one.reason}")
+    return "; ".join([*said, *[f"warning: {one.warning}"] * bool(one.warning)])
 
 
 def reach(one: Prediction) -> str:
-    """How far beyond what was measured a forecast lies, and why it has no interval."""
+    """How far beyond what was measured a forecast lies, and what an interval takes that it lacks."""
     far = "" if one.beyond <= 1 else f", extrapolated {one.beyond:.3g} times beyond the {one.measured[1]:g} measured"
-    return far + ("" if one.seconds.low is not None else ", too few levels or blocks for an interval")
+    takes = f", no interval: that takes 6 blocks, and {FEWEST_LEVELS} levels of p beyond what was measured"
+    return far + ("" if one.seconds.low is not None else takes)
 
 
 def coverage(scored: Sequence[Scored]) -> str:

@@ -100,21 +100,32 @@ def test_a_signal_outside_of_a_run_is_said_and_has_its_code(name: str, code: Exi
     assert done.stderr == f"corescale: {said}\n"
 
 
-def test_a_system_that_gives_no_more_files_is_no_defect() -> None:
+@pytest.mark.parametrize(
+    ("raised", "code", "said"),
+    [
+        (
+            "OSError(errno.EMFILE, 'Too many open files')",
+            ExitCode.UNAVAILABLE,
+            "the system gives no more: Too many open files; raise the limit",
+        ),
+        ("RuntimeError('wrong')", ExitCode.INTERNAL, "a defect in corescale: RuntimeError: wrong (at "),
+    ],
+)
+def test_what_a_system_lacks_is_no_defect_and_a_defect_has_its_code(raised: str, code: ExitCode, said: str) -> None:
     full = (
         ENDED.replace("os.kill(os.getpid(), signal.{name})", "fail()")
         .replace("{before}", "")
         .replace(
             "import os, signal, sys",
-            "import errno, os, sys\ndef fail(): raise OSError(errno.EMFILE, 'Too many open files')",
+            f"import errno, os, sys\ndef fail(): raise {raised}",
         )
     )
     done = subprocess.run(
         [sys.executable, "-c", full],
         env={**os.environ, "PYTHONPATH": str(ROOT / "src")}, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert done.returncode == ExitCode.UNAVAILABLE, done.stderr
-    assert done.stderr.startswith("corescale: the system gives no more: Too many open files; raise the limit")
+    assert done.returncode == code, done.stderr
+    assert done.stderr.startswith(f"corescale: {said}")
 
 
 def test_a_terminal_that_knows_no_width_has_a_usual_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,14 +5,17 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from corescale import native
-from corescale.api import explaining
+from corescale import cli, native
+from corescale.api import explaining, measuring
+from corescale.cli.explain import swapped
 from corescale.declare.request import ScanRequest
+from corescale.endings import SHORT
 from corescale.errors import ExitCode, InconclusiveError
 from corescale.machine import Machine
 from corescale.observe import store
@@ -97,8 +100,16 @@ def test_what_a_program_without_the_profiler_uses_is_used(tmp_path: Path) -> Non
     assert found["cores_used"] * found["wall"] == pytest.approx(0.3, abs=0.06)
 
 
-def test_a_program_that_ends_at_once_is_explained(tmp_path: Path) -> None:
-    assert explained("-t", "1,2", "--", "true", cwd=tmp_path)["threads"] == 2
+def test_a_program_that_ends_at_once_is_explained_in_figures_above_0(tmp_path: Path) -> None:
+    words = ("explain", "--no-swap", "-t", "1,2", "--", "true")
+    done = corescale(*words, cwd=tmp_path)
+    (kept,) = (tmp_path / "corescale-runs").glob("explain-*/1.json")
+    found = json.loads(kept.read_text())
+    assert done.returncode == ExitCode.OK and found["threads"] == 2
+    assert any("starting the process" in note for note in found["notes"]) == (found["wall"] < SHORT)
+    most = max(found["rows"], key=lambda row: found["rows"][row]["seconds"])
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith(f"  {most} ")]
+    assert float(line.removeprefix(f"  {most} ").split()[0]) > 0
 
 
 def test_a_program_that_takes_no_number_of_threads_is_compared_with_itself_on_one_cpu(tmp_path: Path) -> None:
@@ -111,7 +122,7 @@ def test_a_static_program_shows_what_the_kernel_accounts_and_why_no_more(tmp_pat
     if not program.exists():
         pytest.skip("no static C library")
     found = explained("-t", "1", "--", str(program), "nothing", cwd=tmp_path)
-    assert len(found["notes"]) == 1
+    assert sum("linked statically" in note for note in found["notes"]) == 1
     assert found["rows"]["computing"]["share"] > 0
 
 
@@ -179,3 +190,14 @@ def test_a_budget_that_ends_in_the_swaps_is_a_note(monkeypatch: pytest.MonkeyPat
     found, _ = explaining.found(ScanRequest(threads="1"), ["sleep", "0.01"], Machine.here(), said.append)
     assert found.ok and found.late is None
     assert any("--budget" in line for line in said)
+
+
+def test_the_budget_of_the_swaps_begins_with_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What came before, such as the launch with the profiler, is not charged to it."""
+    given: list[float] = []
+    monkeypatch.setattr(measuring, "loadable", lambda *arguments: given.append(arguments[-1]))
+    monkeypatch.setattr(cli, "_began", [0.0])
+    monkeypatch.setattr(cli, "_measured", [])
+    before = time.monotonic()
+    swapped(lambda _: pytest.fail("nothing is declared"), ScanRequest(quiet=True), Machine.here())
+    assert given[0] >= before

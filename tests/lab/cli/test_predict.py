@@ -17,7 +17,7 @@ from support.runs import FIXTURES
 def test_a_forecast_names_model_and_reach(tmp_path: Path) -> None:
     done = corescale("predict", str(FIXTURES["scan"]), "--cores", "8", cwd=tmp_path)
     assert done.returncode == ExitCode.INCONCLUSIVE, done.stderr
-    assert done.stdout.startswith("MODE=a: 8 cores: 211 ms, extrapolated 4 times beyond the 2 measured, too few levels")
+    assert done.stdout.startswith("MODE=a: 8 cores: 211 ms, extrapolated 4 times beyond the 2 measured, no interval: ")
 
 
 def test_of_what_was_measured_the_time_is_said_beside_the_model(tmp_path: Path) -> None:
@@ -25,6 +25,14 @@ def test_of_what_was_measured_the_time_is_said_beside_the_model(tmp_path: Path) 
     found = json.loads(done.stdout)
     assert done.returncode == ExitCode.OK and [one["p"] for one in found] == [2, 2], done.stderr
     assert all(one["there"]["low"] <= one["there"]["estimate"] <= one["there"]["high"] for one in found)
+    said = corescale("predict", str(FIXTURES["scan"]), "--cores", "2", cwd=tmp_path).stdout
+    assert said.startswith("MODE=a: 2 cores: measured ") and "; the model gives " in said and "extrapolated" not in said
+
+
+def test_what_threads_took_on_fewer_cores_is_said_beside_a_forecast_for_as_many(tmp_path: Path) -> None:
+    done = corescale("predict", str(FIXTURES["scan"]), "--cores", "4", cwd=tmp_path)
+    assert done.stdout.count("; p = 4, oversubscribed, took ") == 2, done.stderr
+    assert not re.search(r"(\w+): \1 ", done.stdout), "a model is named once"
 
 
 def test_far_beyond_what_was_measured_it_wants_to_be_told(tmp_path: Path) -> None:
@@ -150,7 +158,7 @@ def test_a_sum_from_two_levels_has_no_interval_for_what_was_not_measured(tmp_pat
     (found,) = json.loads(done.stdout)
     assert found["seconds"]["low"] is None and done.returncode == ExitCode.INCONCLUSIVE
     said = corescale("predict", str(run), asked, "--overhead", "p - 1", cwd=tmp_path)
-    assert "too few levels" in said.stdout
+    assert "no interval: that takes" in said.stdout
 
 
 def test_a_seal_that_was_touched_is_refused(tmp_path: Path) -> None:
@@ -180,9 +188,9 @@ def test_a_real_program_is_sealed_before_its_largest_p(tmp_path: Path) -> None:
 def test_models_that_are_asked_for(tmp_path: Path) -> None:
     run = str(on_eight_cores(scanned(tmp_path, "-r", "6", "-t", "1,2,4,8")))
     amdahl = corescale("predict", run, "--cores", "8", "--model", "amdahl", cwd=tmp_path)
-    assert "(model amdahl: as asked for" in amdahl.stdout, amdahl.stderr
+    assert "; model amdahl, as asked for" in amdahl.stdout, amdahl.stderr
     over = corescale("predict", run, "--cores", "8", "--overhead", "p", "--overhead", "p + p * p", cwd=tmp_path)
-    assert over.returncode == ExitCode.OK and "(model f = p" in over.stdout, over.stderr
+    assert over.returncode == ExitCode.OK and "; model f = p" in over.stdout, over.stderr
     refused(corescale("predict", run, "--cores", "4", "--model", "x", cwd=tmp_path), ExitCode.USAGE, "no model 'x'")
     few = corescale("predict", str(FIXTURES["scan"]), "--cores", "4", "--model", "normal-form", cwd=tmp_path)
     refused(few, ExitCode.USAGE, "2 levels of p cannot choose a normal form; measure at least 4")

@@ -19,7 +19,8 @@ SAID = {
     "direct": r"sleep 0\.01 is 7\.91x slower than true \[3\.07, 17\.39\]",
     "preloaded": r"not decided, within \d+\.\d% of the best at 95%: "
     "nothing tried so far looks faster than threads=2",
-    "scan": r"4 threads MODE=a .oversubscribed. are 3\.08x faster than 1 \[2\.98, 3\.18\] \(fake\)",
+    "scan": r"at MODE=a .the largest speedup of 2 curves., "
+    r"4 threads .oversubscribed. are 3\.08x faster than 1 \[2\.98, 3\.18\] \(fake\)",
     "study": r"1 statement: 1 holds \(fake\)",
     "tune": r"1\.2[67]\d?x faster than threads=2 MODE=a \[1\.2[34].*\(fake\)",
     "tune_format_2": r"1\.30x faster than threads=2 MODE=c \[1\.2[67], 1\.33\] by a t interval",

@@ -16,6 +16,7 @@ from corescale.conclude.conclusion import conclude
 from corescale.conclude.policy import too_few
 from corescale.conclude.race.race import Race
 from corescale.conclude.response import table
+from corescale.conclude.stats import Interval
 from corescale.conclude.warnings import warnings
 from corescale.declare import command_line
 from corescale.declare.experiment import Experiment
@@ -281,3 +282,13 @@ def test_responses() -> None:
 def test_launches_of_baseline_in_one_block_are_averaged_by_logarithm() -> None:
     records = [record(Configuration(), wall, block=0, order=k) for k, wall in enumerate((1.0, 4.0))]
     assert table(records, "wall").values.tolist() == [[2.0]]
+
+
+def test_a_mean_ratio_that_shows_something_else_than_the_first_line_says_what_it_is() -> None:
+    experiment = command_line.compare(CompareRequest(runs=20), ["a", "b"], MACHINE)
+    (found,) = compare(play(experiment, lambda c: 1.0, policy.Uniform(experiment)), experiment)
+    equal = dataclasses.replace(found, decision="no difference shown")
+    beyond = dataclasses.replace(equal, mean_ratio=Interval(1.42, 1.06, 1.91, 0.95, 20))
+    within = dataclasses.replace(equal, mean_ratio=Interval(1.42, 0.96, 1.91, 0.95, 20))
+    assert headline.means([within, beyond]).startswith("mean ratio: ")
+    assert headline.means([within]) == headline.means([dataclasses.replace(beyond, decision="failed")]) == ""

@@ -216,6 +216,7 @@ def test_the_shell_is_involved_only_when_asked(machine: Machine) -> None:
         (("x",), {"metric": ["b=size"]}, "is not a source of a metric"),
         (("x",), {"subject_to": ["b<=1"]}, "no metric 'b'"),
         (("x",), {"subject_to": ["b<1"]}, "METRIC<=NUMBER"),
+        (("x",), {"subject_to": ["b<=1MiB*baseline"]}, "METRIC<=10MiB"),
         (("x",), {"budget": "soon"}, "90s, 5m or 1h30m"),
         (("x",), {"width": "0"}, "2% or 0.02"),
         (("x",), {"baseline": "level=3"}, "no factor 'level'"),
@@ -245,7 +246,8 @@ def test_braces_around_a_name_are_a_placeholder_or_written_twice() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "bound", "relative"), [("bytes<=1.02*baseline", 1.02, True), ("error >= 3e-4", 3e-4, False)]
+    ("text", "bound", "relative"),
+    [("bytes<=1.02*baseline", 1.02, True), ("error >= 3e-4", 3e-4, False), ("peak<=1.5 MiB", 1.5 * 2**20, False)],
 )
 def test_constraints(text: str, bound: float, relative: bool) -> None:
     parsed = Constraint.parse(text)

@@ -18,12 +18,13 @@ from corescale.conclude.conclusion import conclude
 from corescale.conclude.race.race import Race
 from corescale.declare import command_line
 from corescale.declare.experiment import Experiment
-from corescale.declare.grid import configurations
+from corescale.declare.grid import baseline, configurations
 from corescale.declare.request import CompareRequest, ScanRequest, TuneRequest
 from corescale.errors import ExitCode
 from corescale.records import Record
 from corescale.show import columns, terminal
-from corescale.show.headline import headline, recommendation
+from corescale.show.headline import beside, headline, recommendation, stop
+from corescale.show.naming import label
 from corescale.show.result import Result
 from support import samples
 from support.play import MACHINE, play
@@ -151,3 +152,65 @@ def test_several_layouts_of_two_p_print_no_model() -> None:
     Console(file=shown, width=160).print(terminal.render(concluded(made, experiment, {}, {})))
     assert "1x2x1" in shown.getvalue()
     assert not re.search("model:|forecast|speedup 1 is", shown.getvalue())
+
+
+def test_a_spent_budget_says_what_launches_took_if_that_is_less_than_half() -> None:
+    for budget, said in (("100s", "budget spent (launches took 12.0 s of 100 s)"), ("20s", "budget spent")):
+        experiment = command_line.scan(ScanRequest(threads="1,2", budget=budget), ["x"], MACHINE)
+        each = enumerate(configurations(experiment))
+        made = [play_record(c, 1.0, block=k, order=o) for o, c in each for k in range(6)]
+        found = dataclasses.replace(concluded(made, experiment, {}, {}), stop=policy.Decision(None, "budget"))
+        assert stop(found) == f"6 blocks, 12 launches; {said}"
+
+
+@pytest.mark.parametrize(
+    ("blocks", "reason", "code"),
+    [
+        (1, "budget", ExitCode.INCONCLUSIVE),
+        (5, "budget", ExitCode.INCONCLUSIVE),
+        (6, "budget", ExitCode.OK),
+        (1, "blocks", ExitCode.OK),
+    ],
+)
+@pytest.mark.parametrize("verb", ["scan", "compare"])
+def test_a_budget_that_ends_before_one_time_has_an_interval_is_no_answer(
+    verb: str, blocks: int, reason: policy.Reason, code: ExitCode
+) -> None:
+    scan = command_line.scan(ScanRequest(threads="2", budget="2s"), ["x"], MACHINE)
+    experiment = scan if verb == "scan" else command_line.compare(CompareRequest(budget="2s"), ["x"], MACHINE)
+    (only,) = configurations(experiment)
+    made = [play_record(only, 0.1 + 0.01 * k, block=k) for k in range(blocks)]
+    found = concluded(made, experiment, {}, {})
+    assert exit_code(found.conclusion, found.timed, policy.Decision(None, reason)) is code
+
+
+def test_the_level_of_a_parameter_comes_before_the_sentence_about_threads() -> None:
+    request = ScanRequest(threads="1,2", parameter_list=["n=1,3"], runs=8)
+    experiment = command_line.scan(request, ["x", "{threads}", "{n}"], MACHINE)
+    made = play(experiment, lambda c: 1.0 if c["n"] == 1 else 1.0 / c.layout.p, policy.Uniform(experiment))
+    made = [dataclasses.replace(record, user=record.wall * record.configuration.layout.p) for record in made]
+    said = headline(concluded(made, experiment, {}, {}))
+    assert re.match(r"at n=3 \(the largest speedup of 2 curves\), 2 threads are \d\.\d+x faster than 1 \[", said)
+
+
+def test_what_was_never_launched_is_not_tied_with_the_answer() -> None:
+    experiment = command_line.tune(TuneRequest(threads="1", factor=["MODE=a,b,c,d"]), ["x"], MACHINE)
+    now, every = baseline(experiment), configurations(experiment)
+    other = next(c for c in every if c != now)
+    made = [play_record(c, 1.0 + 0.1 * k, block=k, order=o) for k in range(2) for o, c in enumerate((now, other))]
+    found = concluded(made, experiment, {}, {})
+    assert isinstance(found.conclusion, Recommendation)
+    assert {c for c, _ in found.conclusion.tied_with} <= {now, other}
+    assert f"never launched: {len(every) - 2} of {len(every)} configurations" in beside(found.conclusion, "wall")
+
+
+def test_a_capped_launch_is_not_called_a_failure() -> None:
+    experiment = command_line.tune(TuneRequest(threads="1", factor=["MODE=a,b"]), ["x"], MACHINE)
+    now = baseline(experiment)
+    other = next(c for c in configurations(experiment) if c != now)
+    made = [play_record(c, 1.0, block=k, order=o) for k in range(4) for o, c in enumerate((now, other))]
+    made[1] = dataclasses.replace(made[1], wall=3.0, status="capped")
+    out = io.StringIO()
+    Console(file=out, width=200).print(terminal.render(concluded(made, experiment, {}, {})))
+    assert f"capped: {label(other)}: 1 time, was stopped after 3 s" in out.getvalue()
+    assert "failed" not in out.getvalue()

@@ -15,7 +15,7 @@ from corescale.declare.plan import Block, invocations
 from corescale.declare.stop import Stop
 from corescale.observe.watcher import Watcher
 from corescale.records import Status
-from corescale.show import progress, text
+from corescale.show import headline, progress, text
 from support import samples
 
 
@@ -69,7 +69,7 @@ def test_live_shows_what_runs_and_leaves_nothing_behind() -> None:
         console = Console(file=io.StringIO(), width=100, no_color=True, record=True)
         console.print(watcher)
         shown = console.export_text()
-    assert "8 of 8 blocks" in shown and "measuring: ./solver" in shown and "best so far: threads=8" in shown
+    assert "8 of 8 blocks" in shown and "measuring: ./solver" in shown and "so far: threads=8" in shown
     assert "\x07" not in stream.getvalue() and "\x1b[31mred" not in stream.getvalue()
 
 
@@ -158,3 +158,9 @@ def test_baseline_first_launch_is_no_measurement_yet() -> None:
     first = replace(samples.records(experiment, samples.amdahl(), 1)[0], phase="warmup")
     state.block_done([first])
     assert state.best == "nothing measured yet"
+
+
+def test_progress_says_of_a_fastest_reference_what_the_first_line_would_say() -> None:
+    result = samples.compare_result(20, step=1.25, noise=0.004)
+    said = progress.best_so_far(result.records, result.experiment)
+    assert "slower than old" in said and headline.headline(result).startswith(said.partition(" [")[0])

@@ -53,7 +53,7 @@ class Recommendation:
     cheaper: Cheaper | None = None
     fronts: tuple[Front, ...] = ()
     tied_with: tuple[tuple[Configuration, float | None], ...] = ()
-    """configurations of a race that may be faster than the answer, each with the largest share by which; None:
+    """launched configurations that may be faster than the answer, each with the largest share by which; None:
     unknown"""
     rehearsal: Rehearsal | None = None
     broken: str | None = None
@@ -158,13 +158,13 @@ def recommend(records: Sequence[Record], experiment: Experiment, picked: Configu
         averages=averages(records, experiment, best, gain),
     )
     chosen = answer.chosen
-    out = {c.configuration for c in found if c.excluded is not None} | ({now} if _surely_gains(gain) else set())
+    raced = {c.configuration for c in found if c.excluded is None} - ({now} if _surely_gains(gain) else set())
     # If confirmation pairs did not confirm it, the estimate of the measuring blocks is known to be too good.
     trusted = [c for c in found if not (answer.keep_baseline and c.configuration == best != now)]
     return replace(
         answer,
         cheaper=cheaper(records, experiment, trusted, chosen),
-        tied_with=tuple(pair for pair in racing.tied if pair[0] not in out) if chosen == racing.leader else (),
+        tied_with=tuple(pair for pair in racing.tied if pair[0] in raced) if chosen == racing.leader else (),
         not_shown=not_shown(records, experiment, chosen),
         flaky=fastest_flaky(records, experiment, found, chosen),
     )

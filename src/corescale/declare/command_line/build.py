@@ -12,6 +12,7 @@ from corescale.declare.catalogue import allocators
 from corescale.declare.command_line import checks
 from corescale.declare.command_line.named_factors import baselines, named
 from corescale.declare.experiment import (
+    SERIAL,
     SHOWN,
     Baseline,
     Command,
@@ -55,8 +56,9 @@ def experiment(
     chosen, left_out = named(request, asked, machine, default_threads="" if verb == "compare" else "auto")
     filled = {"threads", *(factor.name for factor in chosen), *(derived or {})}
     filled |= {"p", "ranks", "nodes"} if any(factor.kind == "layout" for factor in chosen) else set()
-    for argv in (*(command.argv for command in commands), _rehearsal(request, commands[0])):
-        template.check(argv, filled)
+    for command in commands:
+        template.check(command.argv, filled, "--serial" if verb == "scan" and command.name == SERIAL else "command")
+    template.check(_rehearsal(request, commands[0]), filled, "--rehearse")
     if verb == "compare":
         if any(factor.name == COMMAND for factor in chosen):
             raise UsageError("is what compare varies itself", where=f"{{{COMMAND}}}", remedy="use another name")

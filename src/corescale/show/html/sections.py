@@ -53,6 +53,8 @@ def notes(result: Result) -> Iterator[str]:
     if isinstance(result.conclusion, Recommendation):
         yield headline.exploratory(result.conclusion)
         yield from headline.beside(result.conclusion, result.experiment.response)
+    if isinstance(result.conclusion, tuple) and (said := headline.means(result.conclusion)):
+        yield said
     yield from map(statements.constraint, result.experiment.tuning.constraints)
     yield from (f"left out: {reason}" for reason in result.experiment.left_out)
 

@@ -171,6 +171,8 @@ def _model(curve: Curve, response: str) -> Iterable[RenderableType]:
 def _compared(result: Result, found: Sequence[Comparison]) -> Iterable[RenderableType]:
     yield Text()
     yield tables.comparisons(result)
+    if said := headline.means(found):
+        yield Text(said, style="dim")
     for comparison in found:
         for one in comparison.gates:
             style = {"passed": "green", "inconclusive": "yellow"}.get(one.verdict, "bold red")
@@ -209,7 +211,8 @@ def _failures(result: Result) -> Iterable[Text]:
     candidates = result.conclusion.candidates if isinstance(result.conclusion, Recommendation) else ()
     excluded = {candidate.configuration for candidate in candidates if candidate.excluded}
     bad = [record for record in result.timed if not record.ok and record.configuration not in excluded]
-    for configuration in dict.fromkeys(record.configuration for record in bad):
-        of = [record for record in bad if record.configuration == configuration]
+    for configuration, capped in dict.fromkeys((record.configuration, record.status == "capped") for record in bad):
+        of = [r for r in bad if (r.configuration, r.status == "capped") == (configuration, capped)]
         what = f"{text.count(len(of), 'time')}, {text.clean(ending(of[0]))}"
-        yield Text(f"failed: {label(configuration)}: {what}".rstrip(), style="red")
+        said = f"{'capped' if capped else 'failed'}: {label(configuration)}: {what}"
+        yield Text(said.rstrip(), style="yellow" if capped else "red")

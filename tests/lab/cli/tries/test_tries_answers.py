@@ -42,6 +42,7 @@ TRIES: tuple[Try, ...] = (
         "sleep 0.01: [0-9.]+ ms ± [0-9.]+ [mu]s .mean ± deviation of 3 launches., from",
     ),
     ("corescale scan -q -r 3 -t 1 -- sleep 0.01", 0, "1 thread: [0-9.]+ ms ± "),
+    ("corescale scan -q -t 1 --budget 4x -- sleep 0.01", 3, "1 thread: [0-9.]+ ms ± "),
     ("corescale compare -q -r 6 true true true", 3, "true #[23] looks .* true, but there is no 95% interval"),
     ("printf 'serial = 0.1\\n' > model.toml", 0, ""),
     (f"corescale scan -q -r 6 -t 1,2 {FAKE} model.toml -- x | grep -E 'model:|speedup 1 is'", 1, ""),
@@ -120,7 +121,8 @@ TRIES: tuple[Try, ...] = (
     (
         "corescale scan -q -r 3 -t 1 --budget 3s -P n 1 200 -- sh -c 'sleep 0.1' {n}",
         3,
-        "corescale: --budget: 3 s sufficed for [0-9]+ of [0-9]+ configurations; give it [0-9]+s",
+        "corescale: --budget: 3 s sufficed for [0-9]+ of [0-9]+ configurations: launches took [.0-9]+ s, and start, .*"
+        " [.0-9]+ s; give it [0-9]+s",
     ),
     ("corescale scan -r 1000 --budget 4s --dry-run -- sleep 0.05 | tail -1", 0, "time: .* at most 4 s .--budget"),
     # What was measured least sure: threads beyond the cores, a launch that failed, a race that ended early.

@@ -82,7 +82,7 @@ TRIES: tuple[Try, ...] = (
     ("corescale scan -q -r 1 -t 1 --out /dev/null -- true", 6, "corescale: /dev/null/.*: cannot be written: Not a dir"),
     ("cd /proc && corescale scan -q -r 1 -t 1 -- true", 6, "corescale: corescale-runs/.*; choose --out DIR"),
     # Programs that end badly.
-    ("corescale scan -q -r 1 -t 1 -- sh -c 'kill -SEGV $$'", 4, "corescale: the program was killed by signal 11"),
+    ("corescale scan -q -r 1 -t 1 -- sh -c 'kill -SEGV $$'", 4, "corescale: the program was killed by SIGSEGV"),
     ("printf 'true' > bare; chmod +x bare; corescale scan -q -- ./bare", 4, "corescale: .*nor a script with a #! line"),
     ("printf '#!/no/such' > lost; chmod +x lost; corescale scan -q -- ./lost", 4, "corescale: .*its interpreter or"),
     ("corescale scan -q -- .", 4, "corescale: .: no such program"),

@@ -26,7 +26,7 @@ TRIES: tuple[Try, ...] = (
         4,
         "1",
     ),
-    ("corescale explain --no-swap -t 1 -- sh -c 'kill -9 $$' 2>&1 | grep -c 'was killed by signal 9'", 4, "1"),
+    ("corescale explain --no-swap -t 1 -- sh -c 'kill -9 $$' 2>&1 | grep -c 'was killed by SIGKILL'", 4, "1"),
     (
         "printf '#!/bin/sh\necho --allow-run-as-root >&2; exit 1\n' > starts; chmod +x starts;"
         " corescale scan -q -r 1 -t 1 -- ./starts 2>&1 | grep -c '; add --allow-run-as-root .*OMPI_ALLOW_RUN'",
