@@ -2,6 +2,9 @@
 // The memory of recordings: kept, from any allocator, at most 24 bytes an operation; and what happens when there is none.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+
 #include "corescale/tape/drivers.hpp"
 
 namespace {
@@ -99,16 +102,43 @@ TEST(Memory, OfOneRecordingServesTheNext) {
   }
 }
 
+/// Gives memory between two fences, and counts the pieces whose fences were written to.
+struct fenced {
+  static constexpr std::size_t fence = std::size_t{16} << 10;
+  static constexpr unsigned char mark = 0xa5;
+  static inline std::map<void*, std::size_t> lent;
+  static inline int overruns = 0;
+  static void* get_memory(std::size_t bytes, std::size_t& capacity, std::size_t = 0) {
+    capacity = bytes;
+    auto* const all = static_cast<unsigned char*>(::operator new(bytes + 2 * fence));
+    std::fill_n(all, bytes + 2 * fence, mark);
+    lent[all + fence] = bytes;
+    return all + fence;
+  }
+  static void return_memory(void* memory) {
+    auto* const begin = static_cast<unsigned char*>(memory);
+    auto* const end = begin + lent.at(memory);
+    const auto is_mark = [](unsigned char byte) { return byte == mark; };
+    const bool intact = std::all_of(begin - fence, begin, is_mark) && std::all_of(end, end + fence, is_mark);
+    overruns += intact ? 0 : 1;
+    ::operator delete(begin - fence);
+  }
+};
+
 TEST(Memory, HasRoomForNumbersLargerThanAChunk) {
   using wide = corescale::series<double, 600>;
   static_assert(2 * sizeof(wide) > std::size_t{8} << 10);
-  gradient_tape<wide> tape;
-  const real<wide> x = tape.variable(wide(2.0));
-  real<wide> y = x;
-  for (int i = 1; i < 20; ++i) y = y * x;
-  tape.reverse(y);
-  EXPECT_EQ(y.value()[0], std::ldexp(1.0, 20));
-  EXPECT_EQ(tape.adjoint(x)[0], 20 * std::ldexp(1.0, 19));
+  {
+    gradient_tape<wide, fenced> tape;
+    const real<wide> x = tape.variable(wide(2.0)), z = tape.variable(wide(1.0));
+    EXPECT_TRUE(z < x);  // keeps two numbers, and is the first operation
+    real<wide> y = x;
+    for (int i = 1; i < 20; ++i) y = y * x;
+    tape.reverse(y);
+    EXPECT_EQ(y.value()[0], std::ldexp(1.0, 20));
+    EXPECT_EQ(tape.adjoint(x)[0], 20 * std::ldexp(1.0, 19));
+  }
+  EXPECT_EQ(fenced::overruns, 0);
 }
 
 template <class Alloc>
