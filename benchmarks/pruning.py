@@ -1,12 +1,11 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 (more than 300 lines: races of planted truths, and of real programs)
 """What `tune --explain` saves and loses: the same races with and without it.
 
-scripts/bench pruning [--races N] [--programs NAME ...]. Simulated races have a planted ledger: gains within what the
-rows say, or, to see what a wrong ledger costs, a gain of 10% by an allocator although nothing is allocated. A real
-program's configurations are all launched in some blocks (--steps measure), and it is explained (explain). Races without
-a named factor are then made of these times and their noise (race), and the usual answers are compared in fresh pairs of
-launches (pairs). Counted are the launches until the leader is, and stays, within 5% of the best of everything, and
-until the race ends by itself.
+scripts/bench pruning [--races N] [--kinds KIND ...] [--programs NAME ...]. Simulated races have a planted ledger: gains
+within what the rows say, rows without a gain, and gains that no row has. A real program's configurations are all
+launched in some blocks (--steps measure), and it is explained (explain). Races without a named factor are then made of
+these times and their noise (race), and the usual answers are compared in fresh pairs of launches (pairs). Counted are
+the launches until the leader is, and stays, within 5% of the best of everything, and until the race ends by itself.
 """
 
 import argparse
@@ -17,7 +16,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,15 +35,17 @@ from corescale.conclude.race.race import Race
 from corescale.conclude.response import table
 from corescale.declare import command_line, plan
 from corescale.declare.catalogue import space
-from corescale.declare.experiment import Experiment
+from corescale.declare.experiment import Experiment, Factor
 from corescale.declare.grid import baseline, configuration, configurations
 from corescale.declare.plan import Block
 from corescale.declare.request import TuneRequest
 from corescale.machine import Machine
-from corescale.records import Configuration, Record
+from corescale.records import Configuration, Level, Record
 
 NOISE, BUDGETS = 0.02, ("100x", "none")
 RACES, PAIRS = 10, 12
+HIDDEN = 0.1
+"""share of the time that a factor gives back although the ledger does not show it"""
 LOST = 0.02
 """share by which one answer may be slower than the other"""
 FOLDER = Path("build/pruning")
@@ -55,31 +56,71 @@ OF_PROGRAMS = (None, "none")
 Truth = Callable[[Configuration], float]
 
 
-def planted(kind: str, seed: int) -> tuple[Mapping[str, float], Truth]:
-    """Shares of rows, and times that go with them: each factor gives back at most what its rows have."""
+@dataclass(frozen=True)
+class Kind:
+    """How races of one kind are planted: ranges of shares, and what the ledger does not know."""
+
+    allocating: tuple[float, float] = (0.0, 0.009)
+    waiting: tuple[float, float] = (0.0, 0.0045)
+    hidden: str = ""
+    """factor that gives back 10% although the ledger has nothing in its rows"""
+    once: bool = False
+    """whether one level alone gives that back, which is not the one that is tried as a check"""
+    empty: bool = False
+    """whether nothing gives anything back, whatever the rows have"""
+
+
+MUCH, AROUND = (0.03, 0.4), (0.0, 0.05)
+KINDS = {
+    "nothing": Kind(),
+    "allocating": Kind(allocating=MUCH),
+    "waiting": Kind(waiting=(0.015, 0.2)),
+    "both": Kind(allocating=MUCH, waiting=(0.015, 0.2)),
+    "around 1%": Kind(allocating=AROUND, waiting=AROUND),
+    "rows, no gain": Kind(allocating=MUCH, waiting=MUCH, empty=True),
+    "gain of every allocator, no row": Kind(hidden="allocator"),
+    "gain of one allocator, no row": Kind(hidden="allocator", once=True),
+    "gain of every placement, no row": Kind(hidden="bind"),
+    "gain of one placement, no row": Kind(hidden="bind", once=True),
+}
+TICKS = (50, 400)
+"""range of the ticks from which the ledger knows what is allocating: 0.5 to 4 s of CPU time"""
+
+
+def planted(kind: Kind, seed: int, whole: Experiment) -> tuple[Mapping[str, float], Truth]:
+    """Shares of rows as the ledger sees them, and times: each factor gives back at most what its rows have, but for
+    what the kind hides."""
     drawn = random.Random(f"{kind} {seed}")
-    few, many = (0.0, 0.009), (0.03, 0.4)
-    allocating = drawn.uniform(*(many if kind in ("allocating", "both") else few))
-    waiting = drawn.uniform(*(many if kind in ("waiting", "both") else few)) * 0.5
-    shares = dict.fromkeys(LedgerRow, 0.0) | {"allocating": allocating, "barrier and join wait": waiting}
+    allocating, waiting = drawn.uniform(*kind.allocating), drawn.uniform(*kind.waiting)
+    ticks = drawn.randint(*TICKS)
+    seen = sum(drawn.random() < allocating for _ in range(ticks)) / ticks
+    shares = dict.fromkeys(LedgerRow, 0.0) | {"allocating": seen, "barrier and join wait": waiting}
     effects: dict[tuple[str, object], float] = {}
+    others = [level for factor in whole.factors if factor.name == kind.hidden for level in _others(factor, whole)]
+    hidden = drawn.choice(others[1:]) if kind.once else None
 
     def effect(name: str, level: object, most: float) -> float:
         return effects.setdefault((name, level), drawn.uniform(-most, most))
 
-    wrong = 0.1 if kind == "wrong ledger" else 0.0
-
     def truth(c: Configuration) -> float:
         levels = dict(c.levels)
-        gain = 0.0
+        found = levels.get(kind.hidden) if kind.hidden else None
+        gain = HIDDEN if found in others and found == (hidden or found) else 0.0
+        if kind.empty:
+            return (1.6 if c.layout.p == 1 else 1.0) * (1 - gain)
         if levels["allocator"] != "inherited" and levels["allocator"] != "system":
-            gain += effect("allocator", levels["allocator"], allocating * 0.7) + wrong
+            gain += effect("allocator", levels["allocator"], allocating * 0.7)
         gain += sum(effect(name, level, allocating / 10) for name, level in c.levels
                     if name.startswith(("GLIBC", "MI", "MALLOC", "TC", "TBB")) and level != "inherited")  # fmt: skip
         gain += effect("wait", levels.get("OMP_WAIT_POLICY"), waiting) if "OMP_WAIT_POLICY" in levels else 0.0
         return (1.6 if c.layout.p == 1 else 1.0) * (1 - gain)
 
     return shares, truth
+
+
+def _others(factor: Factor, whole: Experiment) -> list[Level]:
+    """Its levels that differ from the baseline; the first is the one that is tried as a check."""
+    return [level for level in factor.levels if level != dict(baseline(whole).levels)[factor.name]]
 
 
 Leaders = list[tuple[int, Configuration]]
@@ -108,18 +149,19 @@ def raced(experiment: Experiment, truth: Truth, seed: int, noise: float = NOISE)
     return records, leaders
 
 
-def simulated(races: int) -> None:
+def simulated(races: int, kinds: Sequence[str], budgets: Sequence[str]) -> None:
     """A row for each kind of ledger and budget: launches, and how much slower than the best of everything."""
     machine, argv = Machine.here(), [str(native.find("ant_colony"))]
-    print("| ledger | budget | launches | with --explain | saved | regret | with --explain | lost, of 2% |")
+    of_two = " | ".join(f"{what} | with --explain" for what in ("launches", "regret"))
+    print(f"| ledger | budget | {of_two} | lost by --explain | lost without |")
     print("|" + "---|" * 8)
-    for kind in ("nothing", "allocating", "waiting", "both", "wrong ledger"):
-        for budget in BUDGETS:
+    for kind in kinds:
+        for budget in budgets:
             request = TuneRequest(budget=budget)
             whole = command_line.tune(request, argv, machine)
             made = []
             for seed in range(races):
-                shares, truth = planted(kind, seed)
+                shares, truth = planted(KINDS[kind], seed, whole)
                 unlikely = {c.factor: c.why for c in chances(space.USUAL, shares, compared=True) if not c.likely}
                 some = command_line.tune(request, argv, machine, unlikely=unlikely)
                 best = min(truth(c) for c in configurations(whole))
@@ -131,11 +173,11 @@ def simulated(races: int) -> None:
                 made.append(both)
             launches = np.array([[one[0] for one in both] for both in made]).mean(axis=0)
             regrets = np.array([[one[1] for one in both] for both in made])
-            lost = int(((regrets[:, 1] > LOST) & (regrets[:, 0] <= LOST)).sum())
-            saved = 1 - launches[1] / launches[0]
+            late = (1 + regrets[:, 1]) / (1 + regrets[:, 0]) - 1
             print(
-                f"| {kind} | {budget} | {launches[0]:.0f} | {launches[1]:.0f} | {saved:.0%} "
-                f"| {regrets[:, 0].mean():.1%} | {regrets[:, 1].mean():.1%} | {lost} of {races} |",
+                f"| {kind} | {budget} | {launches[0]:.0f} | {launches[1]:.0f} "
+                f"| {regrets[:, 0].mean():.1%} | {regrets[:, 1].mean():.1%} "
+                f"| {int((late > LOST).sum())} of {races} | {int((late < -LOST).sum())} of {races} |",
                 flush=True,
             )
 
@@ -267,12 +309,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--races", type=int, default=RACES, help="of each kind and budget, or of each program")
     parser.add_argument("--programs", nargs="*", choices=list(SMALL), default=[])
+    parser.add_argument("--kinds", nargs="*", choices=list(KINDS), default=list(KINDS), help="of simulated races")
+    parser.add_argument("--budgets", nargs="*", choices=BUDGETS, default=list(BUDGETS), help="of simulated races")
     parser.add_argument("--blocks", type=int, default=3, help="of every configuration of a program")
     parser.add_argument("--steps", nargs="*", choices=STEPS, default=STEPS, help="without one, inputs alone")
     given = parser.parse_args()
     started = time.monotonic()
     if not given.programs:
-        simulated(given.races)
+        simulated(given.races, given.kinds, given.budgets)
     if given.programs:
         programs(given.programs, given.blocks, given.races, given.steps)
     print(f"\n{time.monotonic() - started:.0f} s", file=sys.stderr)

@@ -86,3 +86,32 @@ def test_the_answer_is_as_fast_by_fewer_launches(row: str, gaining: str, monkeyp
     times = [truth(recommend(records, e).chosen) for e, records in zip((whole, some), made, strict=True)]
     assert times[1] == pytest.approx(times[0])
     assert len(made[1]) < 0.7 * len(made[0])
+
+
+def test_a_gain_that_neither_a_row_nor_the_check_shows_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit of it: a ledger that misleads, and a level that is not the one of its factor that is tried."""
+    monkeypatch.setattr(space, "USUAL", FEW)
+    whole, some = tuning(None), tuning({"computing": 1.0})
+    now = dict(baseline(whole).levels)["OMP_WAIT_POLICY"]
+    tried = {c["OMP_WAIT_POLICY"] for c in configurations(some)}
+    (hidden,) = {c["OMP_WAIT_POLICY"] for c in configurations(whole)} - tried
+    assert now in tried and len(tried) == 2
+
+    def truth(c: Configuration) -> float:
+        return {1: 2.5, 2: 1.5, 4: 1.0}[c.layout.p] * (0.85 if c.get("OMP_WAIT_POLICY") == hidden else 1.0)
+
+    times = [truth(recommend(play(e, truth, Race(e), noise=0.01), e).chosen) for e in (whole, some)]
+    assert times == pytest.approx([0.85, 1.0])
+
+
+def test_rows_that_promise_what_nothing_gives_back_cost_launches_and_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(space, "USUAL", FEW)
+
+    def truth(c: Configuration) -> float:
+        return {1: 2.5, 2: 1.5, 4: 1.0}[c.layout.p]
+
+    misled, right = tuning({"allocating": 0.3, "barrier and join wait": 0.3}), tuning({"computing": 1.0})
+    made = [play(e, truth, Race(e), noise=0.01) for e in (misled, right)]
+    times = [truth(recommend(records, e).chosen) for e, records in zip((misled, right), made, strict=True)]
+    assert times == [1.0, 1.0]
+    assert len(made[0]) > len(made[1])
