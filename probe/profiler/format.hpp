@@ -10,7 +10,7 @@
 namespace corescale::profiler {
 
 inline constexpr char magic[8] = {'c', 'o', 'r', 'e', 'p', 'r', 'o', 'f'};
-inline constexpr std::uint32_t format = 5;
+inline constexpr std::uint32_t format = 6;
 
 // What a thread does. It is in one state at a time, under which its CPU ticks and stacks are booked.
 enum State : std::uint32_t {
@@ -25,6 +25,7 @@ enum State : std::uint32_t {
   pooled,      // a worker of a runtime without work
   event,       // waits for an event from another thread (condition, semaphore or futex) while one computes
   serial,      // only a stack's: computing while other threads of the launch had nothing to do
+  alone,       // only a stack's: computing as the only thread
   states
 };
 
@@ -128,6 +129,7 @@ struct Header {
   std::int64_t still;       // how long no thread computed
   std::int32_t idle;        // threads that wait for an event
   alignas(64) Word census;  // see census.hpp
+  std::int64_t alone;       // how long exactly one thread computed; here, next to what is written before it
 };
 
 struct File {

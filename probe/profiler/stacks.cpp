@@ -120,9 +120,11 @@ void look_around(Thread& thread, void* context) {
     weigh(stack, allocating, cleared);
     log(state, used, stack);
     const Word word = file->header.census;
-    const int others = census::nobody(word, static_cast<int>(file->header.processors));
+    const int slots = static_cast<int>(file->header.processors);
+    const int others = census::nobody(word, slots);
     const int active = census::count(word, census::running);
     if (others && active) weigh(stack, serial, used * others / active);
+    if (slots > 1 && active == 1) weigh(stack, alone, used);
   }
   if (thread.faults > touched) time_faults();
   file->header.last_cycle = cycles();

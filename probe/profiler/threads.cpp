@@ -121,7 +121,9 @@ void change(Word to, Word from) {
     const int idle = __atomic_load_n(&file->header.idle, __ATOMIC_RELAXED);
     std::int64_t share[shares] = {};
     census::book(old, length, static_cast<int>(file->header.processors), idle, share);
-    if (!census::count(old, census::running)) add(file->header.still, length);
+    const int running = census::count(old, census::running);
+    if (running == 0) add(file->header.still, length);
+    if (running == 1) add(file->header.alone, length);
     Thread& owner = local.thread ? *local.thread : file->thread[0];
     for (unsigned i = 0; i < shares; ++i)
       if (share[i]) add(owner.share[i], share[i]);

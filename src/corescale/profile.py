@@ -17,6 +17,7 @@ STATES = (
     "pooled",
     "event",
     "serial",
+    "alone",
 )
 """What a thread does; as State in probe/profiler/format.hpp."""
 SHARES = ("active", "lock", "message", "barrier", "blocked", "join", "absent", "excess")
@@ -141,6 +142,10 @@ class Profile:
     """whether it called MPI"""
     rank: int | None = None
     """its number, if the program that starts ranks gives one"""
+    alone: float = 0.0
+    """how long exactly one of its threads computed"""
+    lost_timers: int = 0
+    """threads for which there was no timer, so that they have no places"""
     confined: bool = False
     """whether its profile ends when it forbade itself system calls"""
 

@@ -69,7 +69,7 @@ def test_a_page_of_explain_is_whole_whatever_names_are_in_it(way: str, browser: 
     assert (said, asked) == ([], [explained.as_uri()])
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.wait_for_selector("body[data-charts=ready]", timeout=PATIENCE)
-    assert said == [] and page.locator("figure svg:visible").count() == 6
+    assert said == [] and page.locator("figure svg:visible").count() == 7
     for picture in page.locator("figure svg:visible").all():
         inside, shown = picture.bounding_box(), picture.locator("xpath=..").bounding_box()
         assert inside["height"] > 40

@@ -144,3 +144,12 @@ def test_each_library_has_the_runtime_of_openmp_that_it_would_have_without(
     seen = see(str(native.find("opens_plugins")), *libraries, threads=3)
     assert seen.launch.report.exit_code == 0
     assert sum(region.calls for region in seen.profile.regions) == 10 * len([one for one in libraries if one != "-c"])
+
+
+def test_without_timers_the_rows_are_known_and_a_note_says_that_places_are_missing() -> None:
+    program = str(native.find("known_truth"))
+    seen = see("bash", "-c", f"ulimit -i 0; exec {program} sleep threads 1 {SECOND}")
+    assert seen.profile.lost_timers == 1
+    assert "computing" not in sites([(seen.profile, Symbols(seen.profile.modules))])
+    assert any("ulimit -i" in note for note in seen.ledger.notes)
+    assert seen.profile.cpu == pytest.approx(SECOND / 2, abs=0.1)

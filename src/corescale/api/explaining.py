@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a command to the ledger of its thread-seconds: the launches of explain, and its swaps."""
 
+import math
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +13,7 @@ from corescale.api import measuring
 from corescale.conclude import stats
 from corescale.conclude.answers.verdict import compare
 from corescale.conclude.explain.changes import Swap, swaps, worth_swapping
+from corescale.conclude.explain.comparison import LAUNCHES, compared, middle
 from corescale.conclude.explain.explanation import Explanation, explanation
 from corescale.conclude.explain.ledger import Ledger, ledger, outside, ranks_as_typed
 from corescale.declare import command_line, grid
@@ -32,6 +34,8 @@ from corescale.show.naming import label
 UNSEEN = "no library could be loaded into it: it is linked statically, set-user-id, or bypasses the C library"
 FULL = "a trace had too little room: free 17 MB of disk in the temporary folder (TMPDIR), or raise ulimit -f"
 NO_RANKS = "no rank called MPI: it is no MPI program, and what its ranks did is booked as one program's"
+SHARE_OF_BUDGET = 0.25
+"""largest share of the budget for the launches that show how much equal ones differ"""
 
 Note = Callable[[str], object]
 """Takes a note on a result, one line each time."""
@@ -62,10 +66,10 @@ def found(
 ) -> tuple[Found, Experiment]:
     """Launches the command with the profiler, and then without it, each time with one thing changed; raises
     CorescaleError."""
-    command_line.scan(request, command, machine)  # raises UsageError for options that the swaps could not use
+    limited = command_line.scan(request, command, machine)  # raises UsageError for options that the swaps could not use
     experiment = command_line.scan(replace(request, budget="none"), command, machine)
     hooks.files_must_work(experiment)
-    seen, made = largest(experiment, machine, note)
+    seen, made = largest(experiment, machine, note, limited.stop.budget)
     late: CorescaleError | None = None
     if swap and seen.report.status == "ok" and not request.shell:
         try:
@@ -78,14 +82,31 @@ def found(
     return Found(as_json(made, command), seen.report.status == "ok", late), experiment
 
 
-def largest(experiment: Experiment, machine: Machine, note: Note) -> tuple[Profiled, Explanation]:
-    """The launch with the largest p, compared with one of p = 1 if there is such a level."""
+def largest(
+    experiment: Experiment, machine: Machine, note: Note, budget: float | None = None
+) -> tuple[Profiled, Explanation]:
+    """The launch with the largest p, compared with one of p = 1 if there is such a level.
+
+    If the budget has room, each is launched so often that their difference has an interval. Which of them is first
+    alternates, so that neither has all the cold files.
+    """
     by_size = sorted(grid.configurations(experiment), key=lambda chosen: chosen.layout.p)
     alone, most = by_size[0], by_size[-1]
-    compares = alone.layout.p == 1 < most.layout.p
-    serial = with_one_thread(experiment, alone if compares else None, machine, note)
-    seen = launched(experiment, most, machine, note)
-    made = explained(seen, most, serial)
+    single = alone if alone.layout.p == 1 < most.layout.p else None
+
+    def pair(number: int) -> tuple[Profiled, Ledger | None]:
+        early = with_one_thread(experiment, single, machine, note) if number % 2 == 0 else None
+        seen = launched(experiment, most, machine, note)
+        return seen, with_one_thread(experiment, single, machine, note) if number % 2 else early
+
+    seen, serial = pair(0)
+    launches, ledgers = [seen], [serial] if serial is not None else []
+    room = math.inf if budget is None else SHARE_OF_BUDGET * budget
+    if serial is not None and seen.report.status == "ok" and (LAUNCHES - 1) * (seen.wall + serial.wall) <= room:
+        for other, one in map(pair, range(1, LAUNCHES)):
+            launches += [other] if other.report.status == "ok" else []
+            ledgers += [one] if one is not None else []
+    seen, made = explained(launches, most, ledgers)
     cores = machine.default_max_threads * most.layout.nodes
     return seen, replace(made, ledger=replace(made.ledger, cores_available=cores if most.layout.p > cores else None))
 
@@ -97,18 +118,24 @@ def with_one_thread(experiment: Experiment, alone: Configuration | None, machine
     work.
     """
     first = launched(experiment, alone, machine, note, one_cpu=True) if alone is not None else None
-    return _ledger(first, 1, None) if first is not None and first.report.status == "ok" else None
+    return _ledger(first, 1) if first is not None and first.report.status == "ok" else None
 
 
-def explained(seen: Profiled, chosen: Configuration, serial: Ledger | None) -> Explanation:
-    """What a launch showed, compared with the ledger of one with one thread."""
+def explained(
+    launches: Sequence[Profiled], chosen: Configuration, alone: Sequence[Ledger]
+) -> tuple[Profiled, Explanation]:
+    """The launch in the middle of several equal ones and what it showed, compared with those with one thread."""
     if chosen.layout.p == chosen.layout.threads_per_rank:
-        seen = replace(seen, profiles=ranks_as_typed(seen.profiles))
-    made, ranks = _ledger(seen, chosen.layout.p, serial), sum(profile.is_rank for profile in seen.profiles)
+        launches = [replace(one, profiles=ranks_as_typed(one.profiles)) for one in launches]
+    ledgers = [_ledger(one, chosen.layout.p) for one in launches]
+    place = middle([one.wall for one in ledgers])
+    seen, made = launches[place], ledgers[place]
+    made = compared(made, ledgers, alone) if alone and seen.profiles else made
+    ranks = sum(profile.is_rank for profile in seen.profiles)
     notes = [NO_RANKS] if seen.profiles and not ranks and chosen.layout.p > chosen.layout.threads_per_rank else []
     notes += filter(None, [too_short(made.wall)])
     made = replace(made, ranks=max(1, ranks), notes=(*made.notes, *notes))
-    return explanation(made, [(profile, Symbols(profile.modules)) for profile in seen.profiles])
+    return seen, explanation(made, [(profile, Symbols(profile.modules)) for profile in seen.profiles])
 
 
 def launched(
@@ -129,12 +156,12 @@ def launched(
     return seen
 
 
-def _ledger(seen: Profiled, threads: int, alone: Ledger | None) -> Ledger:
+def _ledger(seen: Profiled, threads: int) -> Ledger:
     report = seen.report
     if not seen.profiles:
         why = FULL if seen.unwritten else UNSEEN
         return outside(threads, seen.wall, report.user + report.system, report.runqueue_wait or 0.0, why)
-    found = ledger(seen.profiles, seen.wall, alone, seen.work, seen.report.stolen)
+    found = ledger(seen.profiles, seen.wall, seen.work, seen.report.stolen)
     unseen = report.user + report.system - sum(profile.cpu for profile in seen.profiles)
     notes = [FULL] if seen.unwritten else []
     if unseen > max(0.1, 0.05 * (report.user + report.system)):

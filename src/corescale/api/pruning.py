@@ -59,7 +59,8 @@ def _of_baseline(experiment: Experiment, machine: Machine, note: explaining.Note
     room = SHARE_OF_BUDGET * (experiment.stop.budget or math.inf)
     fits = now.layout.p > 1 and seen.wall * now.layout.p <= room and seen.report.status == "ok"
     alone = next((c for c in grid.configurations(experiment) if c.layout.p == 1), None) if fits else None
-    return seen, explaining.explained(seen, now, explaining.with_one_thread(experiment, alone, machine, note))
+    serial = explaining.with_one_thread(experiment, alone, machine, note)
+    return explaining.explained([seen], now, [serial] if serial is not None else [])
 
 
 def _recent(folder: Path, experiment: Experiment) -> Mapping[str, Any] | None:

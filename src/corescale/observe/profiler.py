@@ -25,7 +25,7 @@ FOLDER = "CORESCALE_PROFILER"
 """The variable that tells the profiler where to write."""
 THREADS = "CORESCALE_PROFILER_THREADS"
 """The variable that says how many threads of the launch count."""
-FORMAT = 5
+FORMAT = 6
 SAID = tuple(source for source in sources.SOURCES if not source.probe)
 """The sources of what a program reports by itself."""
 BUCKET = 10_000_000
@@ -53,7 +53,7 @@ _HEADER = np.dtype(
         *_all("u8", "first_cycle last_cycle"),
         *_all("u4", "cycles_of_a_call is_rank confined full"),
         *(("rank", "i4"), ("cycles_of_a_fault", "u4"), ("executable", "S512"), ("still", "i8"), ("idle", "i4")),
-        *(("gap", "V4"), ("census", "u8", 2), ("tail", "V48")),
+        *(("gap", "V4"), ("census", "u8", 2), ("alone", "i8"), ("tail", "V40")),
     ]
 )
 _REGION = np.dtype(_all("i8", "function calls threads wall body longest capacity reserved"))
@@ -188,13 +188,14 @@ def _profile(path: Path, replaced: int, killed: int) -> Profile:
     stacks = _area(path, _STACKS_AT, _STACK, _MOST_STACKS)
     stacks, regions = stacks[stacks["depth"] > 0], _area(path, _REGIONS_AT, _REGION, _MOST_REGIONS)
     length = min(_MOST_BUCKETS, (end - int(header["started"])) // BUCKET + 1)
+    shares = _shares(header, threads, end)
     return Profile(
         process=int(header["process"]),
         executable=bytes(header["executable"]).decode(errors="replace"),
         processors=int(header["processors"]),
         wall=seconds(end - int(header["started"])),
         finished=bool(header["finished"] or replaced),
-        shares=_shares(header, threads, end),
+        shares=shares,
         threads=tuple(_thread(one, int(header["started"]), end, _costs(header)) for one in threads),
         lost_threads=int(header["lost_threads"]),
         stacks=tuple(StackTimes(timeline.frames(one), _by_state(one["weight"])) for one in stacks),
@@ -207,6 +208,8 @@ def _profile(path: Path, replaced: int, killed: int) -> Profile:
         events=tuple(timeline.events(path, header, threads, stacks, end)),
         is_rank=bool(header["is_rank"]),
         rank=None if header["rank"] < 0 else int(header["rank"]),
+        alone=shares.pop("alone"),
+        lost_timers=int(header["lost_timers"]),
         confined=bool(header["confined"]),
     )
 
@@ -217,21 +220,21 @@ def _area(path: Path, offset: int, kind: Any, count: int) -> Any:
 
 
 def _shares(header: Any, threads: Any, end: int) -> dict[str, float]:
-    """What threads booked, and for a killed program also what was still to be booked."""
+    """What threads booked, and for a killed program also what was still to be booked; `alone` is beside the others."""
     sums = threads["share"].sum(axis=0)
     found = {name: seconds(value) for name, value in zip(SHARES, sums, strict=True)}
     word = int(header["census"][0]) | int(header["census"][1]) << 64
     last = (word & ((1 << _TIME_BITS) - 1)) * _STEP
     rest, free = seconds(max(0, end - int(header["started"]) - last)), int(header["processors"])
-    for place, name in enumerate(_COUNTS):
-        there = max(0, (word >> (_TIME_BITS + _WIDTH * place) & ((1 << _WIDTH) - 1)) - _OFFSET)
-        found[name] += rest * min(there, free)
-        if name == "active":
-            found["excess"] += rest * max(0, there - free)
-            idle = 0 if there else int(header["idle"])
-        free -= min(there, free)
-    found["blocked"] += rest * min(idle, free)
-    found["absent"] += rest * (free - min(idle, free))
+    there = [max(0, (word >> (_TIME_BITS + _WIDTH * k) & ((1 << _WIDTH) - 1)) - _OFFSET) for k in range(len(_COUNTS))]
+    found["alone"] = seconds(header["alone"]) + rest * (there[0] == 1)
+    found["excess"] += rest * max(0, there[0] - free)
+    for name, count in zip(_COUNTS, there, strict=True):
+        found[name] += rest * min(count, free)
+        free -= min(count, free)
+    idle = 0 if there[0] else min(int(header["idle"]), free)
+    found["blocked"] += rest * idle
+    found["absent"] += rest * (free - idle)
     return found
 
 

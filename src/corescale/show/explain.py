@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 (more than 300 lines: everything that is said of a result)
 """The ledger of thread-seconds: as JSON values, which are kept, and as text for a person."""
 
 import math
@@ -11,6 +11,7 @@ from typing import Any
 from corescale.conclude.explain.changes import CHANGES
 from corescale.conclude.explain.explanation import Explanation
 from corescale.conclude.explain.rows import LedgerRow
+from corescale.conclude.stats import Interval
 from corescale.declare.catalogue.settings import SHORT
 from corescale.show import text
 
@@ -22,10 +23,6 @@ MOST_SITES = 3
 SHOWN = 0.0005
 """A row below this share is not shown."""
 
-COMPARED = {
-    LedgerRow.COMPUTING: "as at 1 thread   ",
-    LedgerRow.INFLATED: "the same work costs more than at 1 thread   ",
-}
 TERMINAL = 60
 """characters of a timeline"""
 BAR = 50
@@ -42,10 +39,13 @@ def as_json(found: Explanation, command: Sequence[str] = ()) -> dict[str, Any]:
     `command`: as typed, for the next command.
     """
     ledger = found.ledger
+    sampled = {LedgerRow.ALLOCATING: ledger.allocating}
     rows = {
         row.value: {
             "seconds": seconds,
             "share": seconds / ledger.total if ledger.total else 0.0,
+            "sampled": _interval(sampled.get(row)),
+            "beyond_one_thread": _interval(ledger.beyond.get(row)),
             "sites": [asdict(site) for site in found.sites.get(row, ())],
         }
         for row, seconds in ledger.rows.items()
@@ -62,6 +62,8 @@ def as_json(found: Explanation, command: Sequence[str] = ()) -> dict[str, Any]:
         "compared": ledger.compared,
         "rows": rows,
         "spinning_in_waits": ledger.burnt,
+        "serial": None if ledger.serial is None else
+        {"seconds": ledger.serial, "sites": [asdict(one) for one in found.alone]},
         "efficiency": metrics and {"parallel": metrics.parallel, **asdict(metrics)},
         "hotspots": [asdict(spot) for spot in found.hotspots],
         "serial_stretches": [asdict(one) for one in found.stretches],
@@ -70,6 +72,7 @@ def as_json(found: Explanation, command: Sequence[str] = ()) -> dict[str, Any]:
         ],
         "cpus_in_use": {str(cpus): share for cpus, share in found.in_use.items()},
         "cpus_over_time": list(found.over_time),
+        "rows_over_time": {row.value: list(threads) for row, threads in found.rows_over_time.items()},
         "regions": [
             {"place": region.place, "calls": region.times.calls, "threads": region.times.threads,
              "load_balance": region.times.balance, "wall": region.times.wall, "waited": region.waited}
@@ -85,6 +88,12 @@ def as_json(found: Explanation, command: Sequence[str] = ()) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _interval(found: Interval | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {"seconds": found.estimate, "low": found.low, "high": found.high, "n": found.n}
+
+
 def lines(shown: Shown) -> Iterator[str]:
     """The table: a sentence, a line for each row with time in it, and what else the launch shows."""
     lost = max(0.0, shown["threads"] - shown["cores_used"])
@@ -94,11 +103,9 @@ def lines(shown: Shown) -> Iterator[str]:
     )
     for row, found in shown["rows"].items():
         if found["share"] >= SHOWN:
-            about = COMPARED.get(row, "") if shown["compared"] else ""
-            said = about + "  ·  ".join(
-                f"{brief(one['place'])}  {one['share']:.0%}" for one in found["sites"][:MOST_SITES]
-            )
+            said = "   ".join(filter(None, (_about(row, shown), _places(found["sites"]))))
             yield f"  {row:<22}{found['seconds']:>8.{decimals(shown)}f}{found['share']:>7.1%}   {said}".rstrip()
+    yield from (f"  {said}" for said in _serial(shown))
     yield from (_swapped(swap, shown) for swap in shown["swaps"])
     yield from _views(shown)
     yield from (f"  note: {note}" for note in shown["notes"])
@@ -108,6 +115,47 @@ def decimals(shown: Shown) -> int:
     """Digits behind the point of a row's seconds: two, or for less than 0.1 thread-seconds three that matter of all."""
     whole = shown["thread_seconds"]
     return 2 - math.floor(math.log10(whole)) if 0 < whole < 0.1 else 2
+
+
+def _places(sites: Sequence[Shown]) -> str:
+    return "  ·  ".join(f"{brief(one['place'])}  {one['share']:.0%}" for one in sites[:MOST_SITES])
+
+
+def _about(row: str, shown: Shown) -> str:
+    """How sure a row is, and how it differs from that of the same work with one thread. Results that were kept by an
+    earlier version have neither."""
+    rows, parts, places = shown["rows"], [], decimals(shown)
+    if sampled := rows[row].get("sampled"):
+        parts.append(f"[{sampled['low']:.{places}f}, {sampled['high']:.{places}f}]")
+    if row == LedgerRow.COMPUTING and shown["compared"]:
+        inflated = rows[LedgerRow.INFLATED]
+        parts.append("as at 1 thread" if inflated["share"] >= SHOWN else _beyond(inflated, places))
+    elif row != LedgerRow.COMPUTING:
+        parts.append(_beyond(rows[row], places))
+    return ", ".join(filter(None, parts))
+
+
+def _beyond(row: Shown, places: int) -> str:
+    """The difference to the same work with one thread."""
+    found = row.get("beyond_one_thread")
+    if not found or not found["n"]:
+        return ""
+    seconds, low, high = (found[name] for name in ("seconds", "low", "high"))
+    if low is None:
+        more = f"{seconds:.{places}f} more than at 1 thread, by too few launches: noise may explain it"
+        return more if seconds > 0 else "not more than at 1 thread, by too few launches"
+    if low > 0:
+        return f"{seconds:.{places}f} [{low:.{places}f}, {high:.{places}f}] more than at 1 thread"
+    if high < 0:
+        return f"{-seconds:.{places}f} [{-high:.{places}f}, {-low:.{places}f}] less than at 1 thread"
+    return f"as at 1 thread: {seconds:+.{places}f} [{low:+.{places}f}, {high:+.{places}f}]"
+
+
+def _serial(shown: Shown) -> Iterator[str]:
+    """Elapsed time with one thread at work; earlier versions did not keep it."""
+    if serial := shown.get("serial"):
+        said = f"serial: {serial['seconds']:.3g} s of {shown['wall']:.3g} s elapsed, one thread computing"
+        yield "   ".join(filter(None, (said, _places(serial["sites"]))))
 
 
 def _counted(shown: Shown) -> str:
@@ -161,13 +209,14 @@ def _views(shown: Shown) -> Iterator[str]:
 
 
 def said(shown: Shown) -> Iterator[str]:
-    """The sentences of a page: what swaps gave back, and the metrics."""
+    """The sentences of a page: serial time, what swaps gave back, and the metrics."""
+    yield from _serial(shown)
     yield from (_swapped(swap, shown).strip() for swap in shown["swaps"])
     if shown["threads"] > 1 and shown["efficiency"] is not None:
         yield _metrics(shown["efficiency"])
 
 
-WORDS = ("place", "call sites", "rank", "call", "partner", "row")
+WORDS = ("place", "call sites", "interval", "rank", "call", "partner", "row")
 """heads of columns that are words"""
 
 
@@ -178,8 +227,9 @@ def tables(shown: Shown) -> Iterator[dict[str, Any]]:
         return {"name": name, "title": title, "head": head, "words": WORDS, "lines": list(cells)}
 
     rows, places = shown["rows"].items(), max(3, decimals(shown))
-    yield table("rows", "Every row", ("row", "seconds", "share", "call sites"), (
-        (row, f"{found['seconds']:.{places}f}", f"{found['share']:.1%}",
+    head: tuple[str, ...] = ("row", "seconds", "share", "interval", "call sites")
+    yield table("rows", "Every row", head, (
+        (row, f"{found['seconds']:.{places}f}", f"{found['share']:.1%}", _about(row, shown),
          " · ".join(f"{one['place']} {one['share']:.0%}" for one in found["sites"])) for row, found in rows
     ))  # fmt: skip
     yield table("stretches", "One CPU at most was in use", ("place", "stretches", "seconds"), (
@@ -264,7 +314,9 @@ def partner(message: Shown) -> str:
 
 
 def _metrics(found: Shown) -> str:
-    product = f"load balance {found['load_balance']:.2f} x communication {found['communication']:.2f}"
+    """POP's; results that were kept by an earlier version have no share of time with a core."""
+    names = ("load_balance", "communication", "had_a_core")
+    product = " x ".join(f"{name.replace('_', ' ')} {found[name]:.2f}" for name in names if name in found)
     scaling = found["computation_scaling"]
     return f"parallel efficiency {found['parallel']:.2f} = {product}" + (
         "" if scaling is None else f"; computation scaling {scaling:.2f}"

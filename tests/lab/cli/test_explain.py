@@ -47,6 +47,20 @@ def test_swaps_are_launched_in_pairs_and_kept_as_a_run(tmp_path: Path) -> None:
     assert store.load(run).finished
 
 
+@pytest.mark.parametrize(("budget", "launches"), [("none", 4), ("0.01s", 1)])
+def test_the_difference_to_one_thread_has_an_interval_if_the_budget_has_room(
+    budget: str, launches: int, tmp_path: Path
+) -> None:
+    line = (KNOWN, "malloc", "threads", "{threads}", "0.05")
+    rows = explained("-t", "1,2", "--budget", budget, "--", *line, cwd=tmp_path)["rows"]
+    for row in ("inflated computing", "allocating"):
+        found = rows[row]["beyond_one_thread"]
+        assert (found["n"], found["low"] is None, found["high"] is None) == (launches, launches == 1, launches == 1)
+    assert rows["computing"]["beyond_one_thread"] is None
+    sampled = rows["allocating"]["sampled"]
+    assert sampled["low"] <= rows["allocating"]["seconds"] <= sampled["high"]
+
+
 def test_what_ends_the_swaps_leaves_the_ledger(tmp_path: Path) -> None:
     """A program that fails once it is launched without the profiler."""
     program = tmp_path / "program"

@@ -48,6 +48,27 @@ def test_the_serial_stretch_has_its_place(shown: dict[str, Any]) -> None:
     assert "grind" in longest["place"]
 
 
+def test_a_result_that_an_earlier_version_kept_is_shown(shown: dict[str, Any]) -> None:
+    old = {name: value for name, value in shown.items() if name not in ("serial", "rows_over_time")}
+    added = ("sampled", "beyond_one_thread")
+    old["rows"] = {
+        row: {name: value for name, value in found.items() if name not in added} for row, found in shown["rows"].items()
+    }
+    old["efficiency"] = {name: value for name, value in shown["efficiency"].items() if name != "had_a_core"}
+    assert len(list(explain.lines(old))) == len(list(explain.lines(shown))) - 1
+    assert {chart.name for chart in of_explain.views(shown)} - {chart.name for chart in of_explain.views(old)} == {
+        "rows-over-time"
+    }
+
+
+def test_threads_are_counted_by_row_over_the_time(shown: dict[str, Any]) -> None:
+    """They compute for three times 0.3 s, on whatever cores."""
+    computing = shown["rows_over_time"]["computing"]
+    assert sum(computing) / len(computing) * shown["wall"] == pytest.approx(0.9, abs=0.1)
+    (chart,) = (one for one in of_explain.views(shown) if one.name == "rows-over-time")
+    assert {series.label for series in chart.series} == set(shown["rows_over_time"])
+
+
 @pytest.mark.parametrize("of", ["folder", "file"])
 def test_report_shows_a_kept_result_again(kept: Path, of: str, tmp_path: Path) -> None:
     place = kept if of == "file" else kept.parent
@@ -55,8 +76,8 @@ def test_report_shows_a_kept_result_again(kept: Path, of: str, tmp_path: Path) -
     assert done.returncode == ExitCode.OK, done.stderr
     assert done.stdout.splitlines() == list(explain.lines(json.loads(kept.read_text())))
     page = (tmp_path / "report.html").read_text()
-    assert page.count("<figure") == page.count("<svg") == len(list((tmp_path / "views").glob("*.png"))) == 6
-    assert "src=" not in page and page.count('<div class="live"') in (0, 6)
+    assert page.count("<figure") == page.count("<svg") == len(list((tmp_path / "views").glob("*.png"))) == 7
+    assert "src=" not in page and page.count('<div class="live"') in (0, 7)
     drawn = kept.parents[2] / "drawn"
     assert {one.name for one in drawn.iterdir()} == {one.name for one in (tmp_path / "views").iterdir()}
     for picture in (tmp_path / "views").glob("*.png"):

@@ -5,16 +5,18 @@ import itertools
 import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from corescale.conclude.explain.changes import Swap
 from corescale.conclude.explain.ledger import Ledger, mains_of
 from corescale.conclude.explain.rows import ON_CPU, ROW_OF, LedgerRow
-from corescale.conclude.explain.sites import Hotspot, Namer, Site, hotspots, own, sites
+from corescale.conclude.explain.sites import Hotspot, Namer, Site, alone, hotspots, own, sites
 from corescale.profile import Event, MessageTimes, Profile, RegionTimes
 
 PARTS = 600
 """equal parts of the wall time of a timeline"""
+COARSE = 60
+"""parts of the wall time in which all threads are summed"""
 MOST_LINES = 64
 """most threads in a timeline: those with the most CPU time"""
 SERIAL = 2
@@ -40,8 +42,18 @@ class Stretch:
     place: str
 
 
-def lines(profiles: Sequence[Profile], wall: float, parts: int = PARTS) -> tuple[Line, ...]:
-    """A line for each thread, the first of each process first."""
+@dataclass(frozen=True, slots=True)
+class Worked:
+    """One thread: seconds of each row in those of many equal parts of the wall time in which it has any."""
+
+    process: int
+    thread: int
+    cpu: float
+    parts: Mapping[int, Mapping[LedgerRow, float]]
+
+
+def worked(profiles: Sequence[Profile], wall: float, parts: int = PARTS) -> tuple[Worked, ...]:
+    """What every thread did when."""
     begun = min((profile.started for profile in profiles), default=0.0)
     found = []
     for profile in profiles:
@@ -50,10 +62,34 @@ def lines(profiles: Sequence[Profile], wall: float, parts: int = PARTS) -> tuple
         for event in profile.events:
             every[event.thread].append(event)
         for thread, events in every.items():
-            line = Line(profile.process, thread, _rows(events, profile.started - begun, wall, parts))
-            found.append((cpu.get(thread, 0.0), line))
-    kept = sorted(found, key=lambda one: -one[0])[:MOST_LINES]
-    return tuple(sorted((line for _, line in kept), key=lambda line: (line.process, line.thread)))
+            times = _times(events, profile.started - begun, wall, parts)
+            found.append(Worked(profile.process, thread, cpu.get(thread, 0.0), times))
+    return tuple(found)
+
+
+def lines(threads: Sequence[Worked], wall: float, parts: int = PARTS) -> tuple[Line, ...]:
+    """A line for each thread, the first of each process first."""
+    kept = sorted(threads, key=lambda one: -one.cpu)[:MOST_LINES]
+    each = wall / parts
+    found = (
+        Line(one.process, one.thread, tuple(_most(one.parts.get(part, {}), each) for part in range(parts)))
+        for one in kept
+    )
+    return tuple(sorted(found, key=lambda line: (line.process, line.thread)))
+
+
+def _most(times: Mapping[LedgerRow, float], length: float) -> LedgerRow | None:
+    return max(times, key=lambda row: times[row]) if times and sum(times.values()) >= length / 2 else None
+
+
+def rows_over_time(threads: Sequence[Worked], wall: float, parts: int = PARTS) -> Mapping[LedgerRow, Sequence[float]]:
+    """How many threads were in each row, the mean of each of `COARSE` equal parts of the wall time."""
+    sums: dict[LedgerRow, list[float]] = {}
+    for thread in threads:
+        for part, times in thread.parts.items():
+            for row, seconds in times.items():
+                sums.setdefault(row, [0.0] * COARSE)[part * COARSE // parts] += seconds * COARSE / wall
+    return {row: sums[row] for row in LedgerRow if row in sums}
 
 
 def stretches(profiles: Sequence[tuple[Profile, Namer]], busy: Sequence[float], length: float) -> tuple[Stretch, ...]:
@@ -85,21 +121,21 @@ def _place(working: Sequence[tuple[float, Event, Namer]], start: float, end: flo
     return max(times, key=lambda place: times[place], default="")
 
 
-def _rows(events: Sequence[Event], late: float, wall: float, parts: int) -> tuple[LedgerRow | None, ...]:
+def _times(events: Sequence[Event], late: float, wall: float, parts: int) -> Mapping[int, Mapping[LedgerRow, float]]:
     """Each event gets the time before its end that no other event has. Waits come first, because they are complete;
     then events that used the CPU."""
     each = wall / parts if wall else 1.0
     room = [each] * parts
-    times: list[dict[LedgerRow, float]] = [defaultdict(float) for _ in range(parts)]
+    times: dict[int, dict[LedgerRow, float]] = defaultdict(lambda: defaultdict(float))
     for event in sorted(events, key=lambda one: (one.state in ON_CPU, one.ended)):
         left, part = event.length, min(parts, math.ceil((event.ended + late) / each - 1e-9)) - 1
         while left > 0 and part >= 0:
-            taken = min(room[part], left)
-            times[part][ROW_OF[event.state]] += taken
+            if taken := min(room[part], left):
+                times[part][ROW_OF[event.state]] += taken
             room[part] -= taken
             left -= taken
             part -= 1
-    return tuple(max(one, key=lambda row: one[row]) if sum(one.values()) >= each / 2 else None for one in times)
+    return times
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +166,10 @@ class Explanation:
     swaps: tuple[Swap, ...] = ()
     hotspots: tuple[Hotspot, ...] = ()
     lines: tuple[Line, ...] = ()
+    rows_over_time: Mapping[LedgerRow, Sequence[float]] = field(default_factory=dict)
+    """threads in each row, the mean of each of equal parts of the wall time"""
+    alone: tuple[Site, ...] = ()
+    """where the only thread computed while the ledger's `serial` passed"""
     stretches: tuple[Stretch, ...] = ()
     """stretches in which at most one CPU was in use; none if the launch has one thread"""
     messages: tuple[tuple[int, MessageTimes], ...] = ()
@@ -142,6 +182,7 @@ def explanation(ledger: Ledger, profiles: Sequence[tuple[Profile, Namer]]) -> Ex
     mains = mains_of([profile for profile, _ in profiles]) if profiles else ()
     chosen = [(profile, name) for profile, name in profiles if profile in mains]
     regions = [Region(name(times.function).in_words, times) for profile, name in chosen for times in profile.regions]
+    threads = worked(mains, ledger.wall)
     return Explanation(
         ledger=ledger,
         sites=sites(chosen),
@@ -149,7 +190,9 @@ def explanation(ledger: Ledger, profiles: Sequence[tuple[Profile, Namer]]) -> Ex
         in_use=in_use(mains),
         over_time=over_time(mains),
         hotspots=hotspots(chosen),
-        lines=lines(mains, ledger.wall),
+        lines=lines(threads, ledger.wall),
+        rows_over_time=rows_over_time(threads, ledger.wall),
+        alone=alone(chosen) if ledger.serial is not None else (),
         stretches=stretches(chosen, _together(mains), mains[0].busy_length) if ledger.threads > 1 and mains else (),
         messages=messages(mains),
     )
@@ -172,7 +215,7 @@ def in_use(profiles: Sequence[Profile]) -> Mapping[int, float]:
     return {cpus: counts[cpus] / counts.total() for cpus in sorted(counts)}
 
 
-def over_time(profiles: Sequence[Profile], most: int = 60) -> tuple[float, ...]:
+def over_time(profiles: Sequence[Profile], most: int = COARSE) -> tuple[float, ...]:
     """Mean CPUs in use in equal parts of the time, at most `most`, as far as the resolution of the counts allows."""
     busy = _together(profiles)
     parts = min(most, len(busy))

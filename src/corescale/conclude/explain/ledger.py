@@ -1,19 +1,20 @@
-# SPDX-License-Identifier: Apache-2.0 (more than 300 lines: each rule by which a thread-second gets its row)
+# SPDX-License-Identifier: Apache-2.0
 """The ledger: wall time x threads, each thread-second in exactly one row."""
 
 import bisect
 import itertools
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from scipy.stats import binomtest
 
+from corescale.conclude.explain.efficiency import BARELY, Efficiency, efficiency, useful
 from corescale.conclude.explain.rows import ROW_OF, LedgerRow
-from corescale.profile import Profile, ThreadTimes
+from corescale.conclude.stats import Interval
+from corescale.profile import Profile
 
 USEFUL = (LedgerRow.COMPUTING, LedgerRow.INFLATED, LedgerRow.ALLOCATING)
-BARELY = 0.02
-"""largest share of the useful time for threads beyond the launch's own, such as those of runtimes"""
 
 MOST = 0.99
 """least share of the CPU time for the explained programs; the rest, such as a shell's, explains nothing"""
@@ -23,23 +24,6 @@ TICK = 0.01
 
 _WAITS = ("locking", "message", "barrier", "blocked", "joining", "pooled", "event")
 """Waits, in the order in which they get the slots that computing threads leave; as in probe/profiler/census.hpp."""
-
-
-@dataclass(frozen=True, slots=True)
-class Efficiency:
-    """The metrics of the POP project, as far as they follow from useful CPU time: none of them needs a counter."""
-
-    load_balance: float
-    """mean useful time of a thread over the longest"""
-    communication: float
-    """the longest useful time over the wall time: the share that communication and synchronisation leave"""
-    computation_scaling: float | None
-    """useful time at 1 thread over that at p; None without a launch with one thread"""
-
-    @property
-    def parallel(self) -> float:
-        """Useful time over thread-seconds."""
-        return self.load_balance * self.communication
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +37,13 @@ class Ledger:
     """CPU seconds of all its processes"""
     burnt: float
     """CPU seconds in waits: runtimes that spin"""
-    compared: bool
-    """whether a launch with one thread shows what is inflated"""
+    beyond: Mapping[LedgerRow, Interval] = field(default_factory=dict)
+    """seconds of computing (as INFLATED) and of ALLOCATING beyond those of the same work with one thread; empty without
+    such a launch"""
+    allocating: Interval | None = None
+    """the row's interval from `n` ticks; None if there were none"""
+    serial: float | None = None
+    """elapsed seconds in which exactly one thread computed; None of one thread or of several programs"""
     efficiency: Efficiency | None = None
     notes: tuple[str, ...] = ()
     work: float | None = None
@@ -63,6 +52,11 @@ class Ledger:
     """ranks to which the threads belong"""
     cores_available: int | None = None
     """cores that the launch could use, if they are fewer than its threads"""
+
+    @property
+    def compared(self) -> bool:
+        """Whether a launch with one thread says what is inflated."""
+        return bool(self.beyond)
 
     @property
     def total(self) -> float:
@@ -75,19 +69,12 @@ class Ledger:
         return self.cpu / self.wall if self.wall else 0.0
 
 
-def ledger(
-    profiles: Sequence[Profile],
-    wall: float,
-    alone: Ledger | None = None,
-    work: float | None = None,
-    stolen: float = 0.0,
-) -> Ledger:
+def ledger(profiles: Sequence[Profile], wall: float, work: float | None = None, stolen: float = 0.0) -> Ledger:
     """The ledger of a launch that took `wall` seconds, by its ranks, or else by its programs with most of the CPU time.
 
-    `alone` is the ledger with one thread: what computing costs beyond it is inflated. `work` is what the program says
-    that it has done; without it, here or there, both have done the same. `stolen` is CPU seconds that the host took
-    from the machine meanwhile: time of threads that no source explains counts as waiting for a core, up to that. Raises
-    ValueError without a profile.
+    `work` is what the program says that it has done. `stolen` is CPU seconds that the host took from the machine
+    meanwhile: time of threads that no source explains counts as waiting for a core, up to that. Raises ValueError
+    without a profile.
     """
     if not profiles:
         raise ValueError("a ledger needs a profile")
@@ -99,22 +86,16 @@ def ledger(
     rows, unseen = _together(mains, wall) if shared else _apart(mains, wall)
     rows[LedgerRow.QUEUED] += min(stolen, unseen)
     rows[LedgerRow.BLOCKED] -= min(stolen, unseen)
-    useful = sum(rows[name] for name in USEFUL)
-    times = work / alone.work if alone is not None and work and alone.work else 1.0
-    if alone is not None:
-        usual = min(rows[LedgerRow.COMPUTING], times * alone.rows[LedgerRow.COMPUTING])
-        rows[LedgerRow.INFLATED] = rows[LedgerRow.COMPUTING] - usual
-        rows[LedgerRow.COMPUTING] = usual
     threads = mains[0].processors if shared else sum(main.processors for main in mains)
-    scaling = times * sum(alone.rows[name] for name in USEFUL) / useful if alone is not None and useful else None
     return Ledger(
         threads=threads,
         wall=wall,
         rows=rows,
         cpu=cpu,
         burnt=sum(map(_burnt, mains)),
-        compared=alone is not None,
-        efficiency=_efficiency(mains, threads, wall, scaling),
+        allocating=_sampled(mains, rows[LedgerRow.ALLOCATING]),
+        serial=mains[0].alone if len(mains) == 1 and threads > 1 else None,
+        efficiency=efficiency(mains, threads, wall, stolen),
         notes=tuple(_notes(mains, profiles, others)),
         work=work,
     )
@@ -128,8 +109,8 @@ def ranks_as_typed(profiles: Sequence[Profile]) -> tuple[Profile, ...]:
 
 def _narrowed(profile: Profile) -> Profile:
     """The profile with one slot for each thread that computes; surplus time is taken from waits, in the order below."""
-    useful = [_useful(thread) for thread in profile.threads]
-    slots = min(profile.processors, max(1, sum(one > BARELY * max(useful) for one in useful)))
+    used = [useful(thread) for thread in profile.threads]
+    slots = min(profile.processors, max(1, sum(one > BARELY * max(used) for one in used)))
     surplus, shares = (profile.processors - slots) * profile.wall, dict(profile.shares)
     for name in ("absent", "join", "blocked", "barrier", "message", "lock"):
         taken = min(shares[name], surplus)
@@ -147,21 +128,7 @@ def mains_of(profiles: Sequence[Profile]) -> tuple[Profile, ...]:
     return tuple(most[: bisect.bisect_left(sums, MOST * sums[-1]) + 1])
 
 
-def _efficiency(mains: Sequence[Profile], threads: int, wall: float, scaling: float | None) -> Efficiency | None:
-    """None if threads come and go, because then no thread lasts for the whole launch."""
-    useful = [_useful(thread) for main in mains for thread in main.threads]
-    lasting = sorted(useful)[-threads:]
-    longest = max(lasting, default=0.0)
-    if not longest or not wall or sum(lasting) < (1 - BARELY) * sum(useful):
-        return None
-    return Efficiency(sum(lasting) / threads / longest, min(1.0, longest / wall), scaling)
-
-
-def _useful(thread: ThreadTimes) -> float:
-    return max(0.0, thread.cpu - sum(thread.burnt.values()))
-
-
-def _allocating(profile: Profile) -> float:
+def _allocating(profile: Profile) -> Interval:
     """Seconds in the malloc family and in first touches of pages, from two sources: timed calls and ticks.
 
     Timed calls are many, but too long by the read of the clock, which a short call cannot hide. Ticks are few but
@@ -173,10 +140,20 @@ def _allocating(profile: Profile) -> float:
     )
     ticks = round((seen + others) / TICK)
     if not ticks:
-        return timed
+        return Interval(timed, None, None, None, 0)
     share = binomtest(min(ticks, round(seen / TICK)), ticks).proportion_ci(method="wilson")
-    useful = sum(map(_useful, profile.threads))
-    return min(max(timed, share.low * useful), share.high * useful)
+    cpu = sum(map(useful, profile.threads))
+    low, high = share.low * cpu, share.high * cpu
+    return Interval(min(max(timed, low), high), low, high, 0.95, ticks)
+
+
+def _sampled(mains: Sequence[Profile], booked: float) -> Interval | None:
+    """The interval of what is booked as allocating. Errors of several programs are independent."""
+    each = [one for one in map(_allocating, mains) if one.low is not None and one.high is not None]
+    below = math.hypot(*(one.estimate - one.low for one in each if one.low is not None))
+    above = math.hypot(*(one.high - one.estimate for one in each if one.high is not None))
+    ticks = sum(one.n for one in each)
+    return Interval(booked, max(0.0, booked - below), booked + above, 0.95, ticks) if ticks else None
 
 
 def outside(threads: int, wall: float, cpu: float, queued: float, why: str) -> Ledger:
@@ -189,7 +166,7 @@ def outside(threads: int, wall: float, cpu: float, queued: float, why: str) -> L
     left = wall * threads - computed - queued
     rows = dict.fromkeys(LedgerRow, 0.0)
     rows |= {LedgerRow.COMPUTING: computed, LedgerRow.QUEUED: queued, LedgerRow.UNATTRIBUTED: left}
-    return Ledger(threads, wall, rows, cpu, burnt=0.0, compared=False, notes=(why,))
+    return Ledger(threads, wall, rows, cpu, burnt=0.0, notes=(why,))
 
 
 def _burnt(profile: Profile) -> float:
@@ -227,9 +204,9 @@ def _together(mains: Sequence[Profile], wall: float) -> tuple[dict[LedgerRow, fl
         rows[row] += taken
         left -= taken
 
-    take(LedgerRow.ALLOCATING, sum(map(_allocating, mains)))
+    take(LedgerRow.ALLOCATING, sum(_allocating(main).estimate for main in mains))
     take(LedgerRow.SPINNING, sum(thread.burnt.get("spinning", 0.0) for thread in threads))
-    take(LedgerRow.COMPUTING, sum(map(_useful, threads)) - rows[LedgerRow.ALLOCATING])
+    take(LedgerRow.COMPUTING, sum(map(useful, threads)) - rows[LedgerRow.ALLOCATING])
     take(LedgerRow.QUEUED, sum(thread.queued for thread in threads))
     for state in _WAITS:
         take(ROW_OF[state], sum(thread.spent.get(state, 0.0) for thread in threads))
@@ -278,7 +255,7 @@ def _owned(profile: Profile) -> dict[str, float]:
 def _rows(profile: Profile, parts: Mapping[str, float]) -> dict[LedgerRow, float]:
     """Rows of one process, whose computing threads own `parts`; they sum to its wall time x threads."""
     share = profile.shares
-    allocating = min(parts["used"], _allocating(profile))
+    allocating = min(parts["used"], _allocating(profile).estimate)
     spinning = min(parts["used"] - allocating, sum(thread.burnt.get("spinning", 0.0) for thread in profile.threads))
     return {
         LedgerRow.COMPUTING: parts["used"] - allocating - spinning,
@@ -309,4 +286,6 @@ def _notes(mains: Sequence[Profile], profiles: Sequence[Profile], others: float)
         found.append("the program forbade itself system calls (seccomp): its time from then on is unattributed")
     if lost := sum(main.lost_threads for main in mains):
         found.append(f"{lost} threads were not profiled: there were more than the profiler keeps")
+    if lost := sum(main.lost_timers for main in mains):
+        found.append(f"places are missing for {lost} of its threads: the kernel gave no timer (raise ulimit -i)")
     return found

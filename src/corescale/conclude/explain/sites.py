@@ -36,6 +36,11 @@ def sites(profiles: Sequence[tuple[Profile, Namer]], most: int = 5) -> Mapping[L
     return {row: found for row in LedgerRow if (found := _sites(profiles, row.states, most))}
 
 
+def alone(profiles: Sequence[tuple[Profile, Namer]], most: int = 5) -> tuple[Site, ...]:
+    """The places at which exactly one thread of a program computed, the one with the most time first."""
+    return _sites(profiles, ("alone",), most)
+
+
 def _sites(profiles: Sequence[tuple[Profile, Namer]], states: tuple[str, ...], most: int) -> tuple[Site, ...]:
     times: dict[str, float] = defaultdict(float)
     for profile, name in profiles:

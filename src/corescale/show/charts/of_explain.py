@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The charts of a result of explain: rows of the ledger, timelines, CPUs in use, messages, parallel regions."""
+"""The charts of a result of explain: rows, also over the time, timelines, CPUs in use, messages, parallel regions."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -34,6 +34,8 @@ def views(shown: Shown) -> Iterator[Chart]:
         yield _spans("cpus", title, "share of the time", list(shares), [Series("spans", "", tuple(marks))], "percent")
     if shown["cpus_over_time"]:
         yield _over_time(shown)
+    if shown.get("rows_over_time"):
+        yield _rows_over_time(shown)
     if spots := shown["hotspots"]:
         parts = [(one["allocating"], one["seconds"], f"{one['seconds']:.3g} s") for one in spots]
         yield _stacked("hotspots", "Hotspots: CPU time by place", "CPU seconds", spots, LedgerRow.ALLOCATING, parts)
@@ -120,6 +122,20 @@ def _over_time(shown: Shown) -> Chart:
                  f"{title}: {min(cpus):.2g} to {max(cpus):.2g} CPUs.", Axis("time", "seconds", zero=True),
                  Axis("CPUs", zero=True), (Panel((Series("curve", "", tuple(marks)),)),),
                  references=(float(shown["threads"]),), wide=True, height=2.6)  # fmt: skip
+
+
+def _rows_over_time(shown: Shown) -> Chart:
+    """A curve for each row in which threads were at some time."""
+    rows, wall = shown["rows_over_time"], shown["wall"]
+    series = [
+        Series("curve", row, tuple(
+            Mark(wall * (k + 0.5) / len(threads), one, f"{row}: {one:.3g} threads") for k, one in enumerate(threads)
+        ), SLOTS[LedgerRow(row)]) for row, threads in rows.items()
+    ]  # fmt: skip
+    title = "What threads did over the time"
+    means = "; ".join(f"{row} {sum(threads) / len(threads):.3g}" for row, threads in rows.items())
+    return Chart("rows-over-time", title, "", f"{title}, in the mean: {means}.", Axis("time", "seconds", zero=True),
+                 Axis("threads", zero=True), (Panel(tuple(series)),), wide=True, height=2.6)  # fmt: skip
 
 
 def _messages(pairs: Sequence[Shown]) -> Chart:

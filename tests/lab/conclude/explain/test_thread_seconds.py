@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 (more than 300 lines: each rule by which a thread-second gets its row)
 """The ledger: every thread-second in one row, whatever was seen."""
 
 from dataclasses import replace
@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corescale.conclude.explain.comparison import compared
 from corescale.conclude.explain.explanation import Explanation, explanation, in_use, over_time
 from corescale.conclude.explain.ledger import ledger, outside, ranks_as_typed
 from corescale.conclude.explain.rows import LedgerRow
@@ -80,6 +81,11 @@ def test_timed_calls_count_as_far_as_the_ticks_allow(timed: float, booked: objec
         profiles = [replace(profile(one, wall=10.0, processors=processes, active=10.0), stacks=stacks)] * processes
         found = ledger(profiles, 10.0)
         assert found.rows[LedgerRow.ALLOCATING] / processes == booked
+        sure = found.allocating
+        assert sure is not None and sure.low is not None and sure.high is not None
+        assert sure.low <= found.rows[LedgerRow.ALLOCATING] <= sure.high
+        if processes == 1:
+            assert (sure.low, sure.high, sure.n) == pytest.approx((3.70, 4.31, 1000), abs=0.01)
 
 
 def test_allocating_and_spinning_are_not_computing() -> None:
@@ -99,7 +105,8 @@ def test_spinning_in_a_barrier_is_the_barrier_s() -> None:
 
 def test_computing_beyond_that_of_one_thread_is_inflated() -> None:
     alone = ledger([profile(thread(), processors=1, active=1.0)], 1.0)
-    found = ledger([profile(thread(cpu=0.8), thread(cpu=0.8), active=1.6, absent=0.4)], 1.0, alone)
+    seen = ledger([profile(thread(cpu=0.8), thread(cpu=0.8), active=1.6, absent=0.4)], 1.0)
+    found = compared(seen, [seen], [alone])
     assert found.rows[LedgerRow.COMPUTING] == pytest.approx(1.0)
     assert found.rows[LedgerRow.INFLATED] == pytest.approx(0.6)
 
@@ -107,7 +114,8 @@ def test_computing_beyond_that_of_one_thread_is_inflated() -> None:
 def test_more_work_is_not_inflated() -> None:
     """Both launches repeat something for a second, and say how often."""
     alone = ledger([profile(thread(), processors=1, active=1.0)], 1.0, work=10.0)
-    found = ledger([profile(thread(), thread(), active=2.0)], 1.0, alone, work=15.0)
+    seen = ledger([profile(thread(), thread(), active=2.0)], 1.0, work=15.0)
+    found = compared(seen, [seen], [alone])
     assert found.rows[LedgerRow.COMPUTING] == pytest.approx(1.5)
     assert found.rows[LedgerRow.INFLATED] == pytest.approx(0.5)
     assert found.efficiency is not None and found.efficiency.computation_scaling == pytest.approx(0.75)
@@ -184,10 +192,48 @@ def test_ranks_are_summed_and_what_started_them_is_not_among_them() -> None:
 def test_metrics_of_ranks_with_1_to_2_work_are_theory_s() -> None:
     """LB = 0.75, and the other quarter of the time is nobody's but the slower rank's."""
     alone = ledger([profile(thread(cpu=1.2), processors=1, active=1.2)], 1.2)
-    found = ledger([rank(1.0), rank(0.5)], 1.0, alone).efficiency
+    seen = ledger([rank(1.0), rank(0.5)], 1.0)
+    found = compared(seen, [seen], [alone]).efficiency
     assert found is not None
     assert (found.load_balance, found.communication, found.parallel) == pytest.approx((0.75, 1.0, 0.75))
     assert found.computation_scaling == pytest.approx(0.8)
+
+
+POP = [
+    ("two of four threads have a core", [thread(cpu=0.5, queued=0.5)] * 4, 0.0, (1.0, 1.0, 0.5)),
+    ("half asleep", [thread(cpu=0.5, spent={"blocked": 0.5})] * 2, 0.0, (1.0, 0.5, 1.0)),
+    ("1:2, and the longer one had no core for a fifth of the time",
+     [thread(cpu=0.8, queued=0.2), thread(cpu=0.4, spent={"barrier": 0.6})], 0.0, (0.75, 1.0, 0.8)),
+    ("queued within a wait, which is the wait's",
+     [thread(cpu=0.6, queued=0.4, spent={"barrier": 0.4})] * 2, 0.0, (1.0, 0.6, 1.0)),
+    ("the host took what nothing explains", [thread(cpu=0.6)] * 2, 0.8, (1.0, 1.0, 0.6)),
+    ("nothing says why it is off the CPU", [thread(cpu=0.6)] * 2, 0.0, (1.0, 0.6, 1.0)),
+]  # fmt: skip
+"""What two or four threads did for a second, what the host took, and by theory: load balance, communication, and the
+share of the time with a core."""
+
+
+@pytest.mark.parametrize(("threads", "stolen", "theory"), [case[1:] for case in POP], ids=[case[0] for case in POP])
+def test_waiting_for_a_core_is_no_communication(
+    threads: list[ThreadTimes], stolen: float, theory: tuple[float, float, float]
+) -> None:
+    found = ledger([profile(*threads, processors=len(threads))], 1.0, stolen=stolen).efficiency
+    assert found is not None
+    assert (found.load_balance, found.communication, found.had_a_core) == pytest.approx(theory)
+    assert found.parallel == pytest.approx(sum(one.cpu for one in threads) / len(threads))
+
+
+def test_serial_time_is_that_of_one_program_with_one_thread_at_work() -> None:
+    one = replace(profile(thread(), thread(cpu=0.6), active=1.6, barrier=0.4), alone=0.4)
+    assert ledger([one], 1.0).serial == 0.4
+    assert ledger([replace(one, processors=1)], 1.0).serial is None
+    assert ledger([one, replace(one, process=2)], 1.0).serial is None
+    seen = replace(one, stacks=(StackTimes((2,), {"computing": 1.0, "alone": 0.3}), StackTimes((3,), {"alone": 0.1})))
+    shown = as_json(explanation(ledger([seen], 1.0), [(seen, PLACES.__getitem__)]))
+    assert [(site["place"], site["share"]) for site in shown["serial"]["sites"]] == [
+        ("t.cpp:40 grow", pytest.approx(0.75)), ("t.cpp:9 main", pytest.approx(0.25)),
+    ]  # fmt: skip
+    assert [line for line in lines(shown) if "serial: 0.4 s of 1 s" in line and "grow  75%" in line]
 
 
 def test_threads_that_come_and_go_have_no_load_balance() -> None:

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Timelines and serial stretches: each moment of a thread has one row, and what was gathered stands before its end."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corescale.conclude.explain.explanation import Stretch, lines, stretches
+from corescale.conclude.explain.explanation import Line, Stretch, lines, rows_over_time, stretches, worked
 from corescale.conclude.explain.rows import ROW_OF
 from corescale.profile import SHARES, STATES, Event, Place, Profile
 
@@ -20,8 +21,13 @@ def profile(*events: Event, **other: object) -> Profile:
     return replace(usual, **other)  # type: ignore[arg-type]
 
 
+def of_threads(profiles: Sequence[Profile], parts: int) -> tuple[Line, ...]:
+    """Of a second."""
+    return lines(worked(profiles, 1.0, parts), 1.0, parts)
+
+
 def drawn(*events: Event, parts: int = 10) -> str:
-    (line,) = lines([profile(*events)], 1.0, parts)
+    (line,) = of_threads([profile(*events)], parts)
     return "".join((row or " ")[0] for row in line.rows)
 
 
@@ -37,16 +43,28 @@ def test_a_thread_off_the_cpu_is_blank() -> None:
 def test_ranks_share_one_clock() -> None:
     early = profile(Event(1, "computing", 0.5, 0.5), started=10.0)
     late = profile(Event(2, "computing", 0.5, 0.5), started=10.5, process=2)
-    first, second = lines([early, late], 1.0, 4)
+    first, second = of_threads([early, late], 4)
     assert (first.rows, second.rows) == (("computing", "computing", None, None), (None, None, "computing", "computing"))
 
 
-moments = st.builds(Event, st.integers(1, 3), st.sampled_from(STATES[:-1]), st.floats(0, 1.5), st.floats(0, 2))
+def test_rows_over_time_count_also_what_has_no_part_of_a_line() -> None:
+    """A thread that waits for MPI for 40% of each tenth of a second is drawn as computing, and counted as both."""
+    waits = [event for k in range(1, 11) for event in (
+        Event(1, "message", k / 10, 0.04), Event(1, "computing", k / 10, 0.06), Event(2, "computing", k / 10, 0.1)
+    )]  # fmt: skip
+    seen = worked([profile(*waits)], 1.0, 60)
+    found = rows_over_time(seen, 1.0, 60)
+    means = {row: sum(threads) / len(threads) for row, threads in found.items()}
+    assert means == {"computing": pytest.approx(1.6), "MPI": pytest.approx(0.4)}
+    assert {row for line in lines(worked([profile(*waits)], 1.0, 10), 1.0, 10) for row in line.rows} == {"computing"}
+
+
+moments = st.builds(Event, st.integers(1, 3), st.sampled_from(STATES[:-2]), st.floats(0, 1.5), st.floats(0, 2))
 
 
 @given(st.lists(moments, max_size=40), st.integers(1, 50))
 def test_whatever_was_seen_each_part_has_one_row(events: list[Event], parts: int) -> None:
-    for line in lines([profile(*events)], 1.0, parts):
+    for line in of_threads([profile(*events)], parts):
         assert len(line.rows) == parts
         assert {*line.rows} <= {*ROW_OF.values(), None}
 
