@@ -81,7 +81,7 @@ KINDS = {
     "gain of every allocator, no row": Kind(hidden="allocator"),
     "gain of one allocator, no row": Kind(hidden="allocator", once=True),
     "gain of every placement, no row": Kind(hidden="bind"),
-    "gain of one placement, no row": Kind(hidden="bind", once=True),
+    "gain of one wait policy, no row": Kind(hidden="OMP_WAIT_POLICY", once=True),
 }
 TICKS = (50, 400)
 """range of the ticks from which the ledger knows what is allocating: 0.5 to 4 s of CPU time"""
