@@ -43,7 +43,7 @@ def efficiency(mains: Sequence[Profile], threads: int, wall: float, stolen: floa
         return None
     unseen = sum(map(_unseen, every))
     taken = min(1.0, stolen / unseen) if unseen else 0.0
-    ready = max(_outside(thread) - (1 - taken) * _unseen(thread) for thread in every)
+    ready = max(longest, *(_outside(thread) - (1 - taken) * _unseen(thread) for thread in every))
     return Efficiency(sum(lasting) / threads / longest, min(1.0, ready / wall), longest / ready)
 
 

@@ -375,10 +375,14 @@ def write(chart: Chart, folder: Path) -> tuple[Path, Path]:
 
 
 def svg(chart: Chart) -> str:
-    """An SVG element for a page: text stays text, colours of look.py are the page's, identifiers begin with the chart's
-    name."""
-    drawn = _svg(chart.alternative, lambda: _figure(chart), "none")
-    drawn = re.sub(r'\b(id="|url\(#|xlink:href="#)', rf"\g<1>{chart.name}-", drawn)
+    """An SVG element for a page."""
+    return inline(chart.name, chart.alternative, lambda: _figure(chart))
+
+
+def inline(name: str, alternative: str, draw: Draw) -> str:
+    """The same of any picture: text stays text, colours of look.py are the page's, identifiers begin with `name`."""
+    drawn = _svg(alternative, draw, "none")
+    drawn = re.sub(r'\b(id="|url\(#|xlink:href="#)', rf"\g<1>{name}-", drawn)
     drawn = re.sub(
         "#[0-9a-f]{6}",
         lambda match: f"var({look.VARIABLES[match[0]]})" if match[0] in look.VARIABLES else match[0],
