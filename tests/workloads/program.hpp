@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
 
@@ -21,6 +23,15 @@ inline Finished run_program(const std::string& program, const std::string& argum
   for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) output += static_cast<char>(c);
   const int status = pclose(pipe);
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, output};
+}
+
+/// Whether the program was built without a library, which it says in one line, with the option that names a copy.
+inline bool lacks(const Finished& run, const std::string& library, const std::string& option) {
+  if (run.status != 2) return false;
+  const std::string said = "built without " + library + "; configure with -D" + option + "=";
+  EXPECT_NE(run.output.find(said), std::string::npos) << run.output;
+  EXPECT_EQ(std::ranges::count(run.output, '\n'), 1) << run.output;
+  return true;
 }
 
 /// The text of a field in a flat JSON object.
