@@ -35,6 +35,7 @@ from corescale.conclude.race.race import Race
 from corescale.conclude.response import table
 from corescale.declare import command_line, plan
 from corescale.declare.catalogue import space
+from corescale.declare.equivalent import detected, distinguishable
 from corescale.declare.experiment import Experiment, Factor
 from corescale.declare.grid import baseline, configuration, configurations
 from corescale.declare.plan import Block
@@ -68,6 +69,8 @@ class Kind:
     """whether one level alone gives that back, which is not the one that is tried as a check"""
     empty: bool = False
     """whether nothing gives anything back, whatever the rows have"""
+    one: bool = False
+    """whether the first thread alone allocates, so that numbers of arenas change nothing"""
 
 
 MUCH, AROUND = (0.03, 0.4), (0.0, 0.05)
@@ -77,11 +80,14 @@ KINDS = {
     "waiting": Kind(waiting=(0.015, 0.2)),
     "both": Kind(allocating=MUCH, waiting=(0.015, 0.2)),
     "around 1%": Kind(allocating=AROUND, waiting=AROUND),
+    "allocating in one thread": Kind(allocating=MUCH, one=True),
     "rows, no gain": Kind(allocating=MUCH, waiting=MUCH, empty=True),
     "gain of every allocator, no row": Kind(hidden="allocator"),
     "gain of one allocator, no row": Kind(hidden="allocator", once=True),
     "gain of every placement, no row": Kind(hidden="bind"),
     "gain of one wait policy, no row": Kind(hidden="OMP_WAIT_POLICY", once=True),
+    "gain of all arenas, one thread": Kind(allocating=MUCH, one=True, hidden="MALLOC_ARENA_MAX"),
+    "gain of one arena, one thread": Kind(allocating=MUCH, one=True, hidden="MALLOC_ARENA_MAX", once=True),
 }
 TICKS = (50, 400)
 """range of the ticks from which the ledger knows what is allocating: 0.5 to 4 s of CPU time"""
@@ -111,7 +117,8 @@ def planted(kind: Kind, seed: int, whole: Experiment) -> tuple[Mapping[str, floa
         if levels["allocator"] != "inherited" and levels["allocator"] != "system":
             gain += effect("allocator", levels["allocator"], allocating * 0.7)
         gain += sum(effect(name, level, allocating / 10) for name, level in c.levels
-                    if name.startswith(("GLIBC", "MI", "MALLOC", "TC", "TBB")) and level != "inherited")  # fmt: skip
+                    if name.startswith(("GLIBC", "MI", "MALLOC", "TC", "TBB")) and level != "inherited"
+                    and not (kind.one and name == "MALLOC_ARENA_MAX"))  # fmt: skip
         gain += effect("wait", levels.get("OMP_WAIT_POLICY"), waiting) if "OMP_WAIT_POLICY" in levels else 0.0
         return (1.6 if c.layout.p == 1 else 1.0) * (1 - gain)
 
@@ -127,8 +134,10 @@ Leaders = list[tuple[int, Configuration]]
 """After how many launches which one led, at the end of each block."""
 
 
-def raced(experiment: Experiment, truth: Truth, seed: int, noise: float = NOISE) -> tuple[list[Record], Leaders]:
-    """A race without launches."""
+def raced(
+    experiment: Experiment, truth: Truth, seed: int, noise: float = NOISE, reads: Sequence[str] | None = None
+) -> tuple[list[Record], Leaders]:
+    """A race without launches. `reads`: the known variables that the program reads, if launches have shown them."""
     race, rng = Race(experiment), np.random.default_rng(seed)
     records: list[Record] = []
     leaders: Leaders = []
@@ -142,6 +151,7 @@ def raced(experiment: Experiment, truth: Truth, seed: int, noise: float = NOISE)
                 plan="x", configuration=one.configuration, phase=block.phase, block=number, attempt=0, order=one.order,
                 looks=one.looks, seed=1, started=0.0, wall=one.cap if capped and one.cap else wall, exit_code=0,
                 status="capped" if capped else "ok", user=wall, origin="fake",
+                reads=None if reads is None else tuple(reads),
             )  # fmt: skip
             records.append(record)
             race.add(record)
@@ -162,7 +172,9 @@ def simulated(races: int, kinds: Sequence[str], budgets: Sequence[str]) -> None:
             made = []
             for seed in range(races):
                 shares, truth = planted(KINDS[kind], seed, whole)
-                unlikely = {c.factor: c.why for c in chances(space.USUAL, shares, compared=True) if not c.likely}
+                later = 0.0 if KINDS[kind].one else None
+                found = chances(space.USUAL, shares, compared=True, later=later)
+                unlikely = {c.factor: c.why for c in found if not c.likely}
                 some = command_line.tune(request, argv, machine, unlikely=unlikely)
                 best = min(truth(c) for c in configurations(whole))
                 both = []
@@ -227,7 +239,7 @@ def programs(names: list[str], blocks: int, races: int, steps: Sequence[str]) ->
         request = TuneRequest(out=str(FOLDER))
         found = json.loads(kept.read_text()) if kept.exists() else {}
         if "measure" in steps:
-            found["walls"] = _walls(command_line.tune(request, argv, machine), machine, blocks)
+            found |= _measured(command_line.tune(request, argv, machine), machine, blocks)
         if "explain" in steps:
             found["unlikely"] = dict(pruning.unlikely(replace(request, fresh=True), argv, machine, print))
         if "race" in steps:
@@ -239,11 +251,13 @@ def programs(names: list[str], blocks: int, races: int, steps: Sequence[str]) ->
             print(f"{name}: {'the same' if both[0] == both[1] else _paired(whole, both, machine)}", flush=True)
 
 
-def _walls(whole: Experiment, machine: Machine, blocks: int) -> list[list[float | None]]:
-    """Of all configurations in some blocks; None for a launch that failed."""
-    walls = table(measured(whole, Blocks(whole, configurations(whole), blocks), machine), "wall")
+def _measured(whole: Experiment, machine: Machine, blocks: int) -> dict[str, Any]:
+    """Wall times of all configurations in some blocks, None for a launch that failed; and what the program reads."""
+    records = measured(whole, Blocks(whole, configurations(whole), blocks), machine)
+    walls, reads = table(records, "wall"), detected(records)
     every = np.stack([walls.column(c) for c in configurations(whole)], axis=1)
-    return [[float(one) if np.isfinite(one) else None for one in row] for row in every]
+    times = [[float(one) if np.isfinite(one) else None for one in row] for row in every]
+    return {"walls": times, "reads": None if reads is None else sorted(reads)}
 
 
 def _truth(walls: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], float]:
@@ -273,14 +287,14 @@ def _row(name: str, found: dict[str, Any], request: TuneRequest, argv: list[str]
         for which, unlikely in enumerate(({}, found["unlikely"])):
             for place, budget in enumerate(OF_PROGRAMS, 1):
                 experiment = command_line.tune(replace(request, budget=budget), argv, machine, unlikely=unlikely)
-                made, leaders = raced(experiment, lambda c: truth[_in(whole, c)], seed, noise)
+                made, leaders = raced(experiment, lambda c: truth[_in(whole, c)], seed, noise, found.get("reads"))
                 counts[seed, place, which] = len(made) + 2 * which
                 if place == 1:
                     useful = [_in(whole, leader) in near for _, leader in leaders]
                     since = len(useful) - next((k for k, one in enumerate(reversed(useful)) if not one), len(useful))
                     counts[seed, 0, which] = leaders[min(since, len(leaders) - 1)][0] + 2 * which
                     answers[which].append(_in(whole, recommend(made, experiment).chosen))
-            sizes[which] = len(configurations(experiment))
+            sizes[which] = len(distinguishable(experiment, found.get("reads")))
     lost = sum(truth[late] > truth[early] * (1 + USEFUL) for early, late in zip(*answers, strict=True))
     found["answers"] = [everything.index(Counter(each).most_common(1)[0][0]) for each in answers]
     mean = counts.mean(axis=0)

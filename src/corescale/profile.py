@@ -100,6 +100,11 @@ class RegionTimes:
         """Load balance: the mean body over the longest, weighted by time."""
         return self.body / (self.longest * self.threads) if self.longest else 1.0
 
+    @property
+    def waited(self) -> float:
+        """Thread-seconds in which threads of it were not in its body."""
+        return max(0.0, self.capacity - self.body)
+
 
 @dataclass(frozen=True, slots=True)
 class MessageTimes:

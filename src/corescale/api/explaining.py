@@ -39,6 +39,15 @@ SHARE_OF_BUDGET = 0.25
 
 Note = Callable[[str], object]
 """Takes a note on a result, one line each time."""
+Watch = Callable[[str], object]
+"""Takes a line on what runs now, and an empty one when it has ended."""
+
+
+def unwatched(said: str) -> None:
+    """Nobody watches."""
+    del said
+
+
 Loadable = Callable[[measuring.Declare, ScanRequest, Machine], store.Run]
 """Measures; if no allocator can be preloaded, leaves other allocators out."""
 
@@ -62,6 +71,7 @@ def found(
     note: Note,
     loadable: Loadable = measuring.loadable,
     *,
+    watch: Watch = unwatched,
     swap: bool = True,
 ) -> tuple[Found, Experiment]:
     """Launches the command with the profiler, and then without it, each time with one thing changed; raises
@@ -69,7 +79,7 @@ def found(
     limited = command_line.scan(request, command, machine)  # raises UsageError for options that the swaps could not use
     experiment = command_line.scan(replace(request, budget="none"), command, machine)
     hooks.files_must_work(experiment)
-    seen, made = largest(experiment, machine, note, limited.stop.budget)
+    seen, made = largest(Launches(experiment, machine, note, watch), limited.stop.budget)
     late: CorescaleError | None = None
     if swap and seen.report.status == "ok" and not request.shell:
         try:
@@ -82,43 +92,71 @@ def found(
     return Found(as_json(made, command), seen.report.status == "ok", late), experiment
 
 
-def largest(
-    experiment: Experiment, machine: Machine, note: Note, budget: float | None = None
-) -> tuple[Profiled, Explanation]:
+class Launches:
+    """Launches of a command with the profiler, one after the other."""
+
+    def __init__(self, experiment: Experiment, machine: Machine, note: Note, watch: Watch = unwatched) -> None:
+        self.experiment, self.machine, self.note, self.watch = experiment, machine, note, watch
+        self.made, self.planned = 0, 1
+
+    def one(self, chosen: Configuration, *, one_cpu: bool = False) -> Profiled:
+        """The next one; raises ProgramError if it cannot be started."""
+        launch = grid.launch(self.experiment, chosen, self.machine)
+        stdin = Path(self.experiment.input) if self.experiment.input else None
+        launcher = launchers.create("", self.experiment, self.machine)
+        launcher.subject()  # raises ProgramError for what is not here
+        ranked = (launcher, chosen.layout) if isinstance(launcher, SpawningLauncher) else None
+        if one_cpu and not launcher.starts_ranks:
+            launch = launch.within((launch.affinity or self.machine.affinity)[:1])
+        self.made += 1
+        count = f"launch {self.made} of {max(self.made, self.planned)}"
+        self.watch(f"{count} with the profiler: {shlex.join(launch.argv)}")
+        try:
+            seen = profiled(launch, chosen.layout.threads_per_rank, self.experiment.timeout, stdin, ranked)
+        finally:
+            self.watch("")
+        if seen.report.status != "ok":
+            p = chosen.layout.p
+            self.note(f"{shlex.join(launch.argv)} {ending(seen.report)} at {p} thread{'s' * (p > 1)}")
+        return seen
+
+    def with_one_thread(self, chosen: Configuration | None) -> Ledger | None:
+        """The ledger of the next one, which has one thread, if it is asked for and succeeds.
+
+        It has one CPU. If a program still starts several threads, they take turns there, and none slows down another's
+        work.
+        """
+        first = self.one(chosen, one_cpu=True) if chosen is not None else None
+        return _ledger(first, 1) if first is not None and first.report.status == "ok" else None
+
+
+def largest(launches: Launches, budget: float | None = None) -> tuple[Profiled, Explanation]:
     """The launch with the largest p, compared with one of p = 1 if there is such a level.
 
     If the budget has room, each is launched so often that their difference has an interval. Which of them is first
     alternates, so that neither has all the cold files.
     """
-    by_size = sorted(grid.configurations(experiment), key=lambda chosen: chosen.layout.p)
+    by_size = sorted(grid.configurations(launches.experiment), key=lambda chosen: chosen.layout.p)
     alone, most = by_size[0], by_size[-1]
     single = alone if alone.layout.p == 1 < most.layout.p else None
 
     def pair(number: int) -> tuple[Profiled, Ledger | None]:
-        early = with_one_thread(experiment, single, machine, note) if number % 2 == 0 else None
-        seen = launched(experiment, most, machine, note)
-        return seen, with_one_thread(experiment, single, machine, note) if number % 2 else early
+        early = launches.with_one_thread(single) if number % 2 == 0 else None
+        seen = launches.one(most)
+        return seen, launches.with_one_thread(single) if number % 2 else early
 
+    launches.planned = 2 if single is not None else 1
     seen, serial = pair(0)
-    launches, ledgers = [seen], [serial] if serial is not None else []
+    every, ledgers = [seen], [serial] if serial is not None else []
     room = math.inf if budget is None else SHARE_OF_BUDGET * budget
     if serial is not None and seen.report.status == "ok" and (LAUNCHES - 1) * (seen.wall + serial.wall) <= room:
+        launches.planned = 2 * LAUNCHES
         for other, one in map(pair, range(1, LAUNCHES)):
-            launches += [other] if other.report.status == "ok" else []
+            every += [other] if other.report.status == "ok" else []
             ledgers += [one] if one is not None else []
-    seen, made = explained(launches, most, ledgers)
-    cores = machine.default_max_threads * most.layout.nodes
+    seen, made = explained(every, most, ledgers)
+    cores = launches.machine.default_max_threads * most.layout.nodes
     return seen, replace(made, ledger=replace(made.ledger, cores_available=cores if most.layout.p > cores else None))
-
-
-def with_one_thread(experiment: Experiment, alone: Configuration | None, machine: Machine, note: Note) -> Ledger | None:
-    """The ledger of the launch with one thread, if it is asked for and succeeded.
-
-    It has one CPU. If a program still starts several threads, they take turns there, and none slows down another's
-    work.
-    """
-    first = launched(experiment, alone, machine, note, one_cpu=True) if alone is not None else None
-    return _ledger(first, 1) if first is not None and first.report.status == "ok" else None
 
 
 def explained(
@@ -136,24 +174,6 @@ def explained(
     notes += filter(None, [too_short(made.wall)])
     made = replace(made, ranks=max(1, ranks), notes=(*made.notes, *notes))
     return seen, explanation(made, [(profile, Symbols(profile.modules)) for profile in seen.profiles])
-
-
-def launched(
-    experiment: Experiment, chosen: Configuration, machine: Machine, note: Note, *, one_cpu: bool = False
-) -> Profiled:
-    """One launch with the profiler; raises ProgramError if it cannot be started."""
-    launch = grid.launch(experiment, chosen, machine)
-    stdin = Path(experiment.input) if experiment.input else None
-    launcher = launchers.create("", experiment, machine)
-    launcher.subject()  # raises ProgramError for what is not here
-    ranked = (launcher, chosen.layout) if isinstance(launcher, SpawningLauncher) else None
-    if one_cpu and not launcher.starts_ranks:
-        launch = launch.within((launch.affinity or machine.affinity)[:1])
-    seen = profiled(launch, chosen.layout.threads_per_rank, experiment.timeout, stdin, ranked)
-    if seen.report.status != "ok":
-        p = chosen.layout.p
-        note(f"{shlex.join(launch.argv)} {ending(seen.report)} at {p} thread{'s' * (p > 1)}")
-    return seen
 
 
 def _ledger(seen: Profiled, threads: int) -> Ledger:

@@ -24,7 +24,13 @@ SHARE_OF_BUDGET = 0.1
 """largest share of a race's budget for a launch with 1 thread, which shows what is inflated"""
 
 
-def unlikely(request: TuneRequest, words: Sequence[str], machine: Machine, note: explaining.Note) -> Mapping[str, str]:
+def unlikely(
+    request: TuneRequest,
+    words: Sequence[str],
+    machine: Machine,
+    note: explaining.Note,
+    watch: explaining.Watch = explaining.unwatched,
+) -> Mapping[str, str]:
     """The factors that need not be raced, and why, by the baseline's ledger; a note on each. Raises CorescaleError."""
     everything = command_line.tune(request, words, machine)
     if launchers.create(request.on, everything, machine, request.launching).virtual:
@@ -34,7 +40,7 @@ def unlikely(request: TuneRequest, words: Sequence[str], machine: Machine, note:
     folder = explained.folder_of(request, everything)
     shown = _recent(folder, everything) if not request.fresh else None
     if shown is None:
-        seen, made = _of_baseline(everything, machine, note)
+        seen, made = _of_baseline(explaining.Launches(everything, machine, note, watch))
         if seen.report.status != "ok" or not seen.profiles:
             note("everything is raced: no launch was explained")
             return {}
@@ -44,7 +50,9 @@ def unlikely(request: TuneRequest, words: Sequence[str], machine: Machine, note:
     asked, argv = command_line.chosen(request), everything.commands[0].argv
     usual, _ = space.usual(argv, space.no_preload(argv))
     names = [factor.name for factor in everything.factors] if asked else usual
-    found = chances(names, shares, compared=shown["compared"])
+    later = shown.get("allocating_in_later_threads")  # an earlier version did not keep it
+    part = later / shown["thread_seconds"] if later is not None else None
+    found = chances(names, shares, compared=shown["compared"], later=part)
     for chance in found:
         instead = "one level as a check" if space.stands_alone(chance.factor) else "not raced"
         decided = "raced" if asked or chance.likely else instead
@@ -52,14 +60,15 @@ def unlikely(request: TuneRequest, words: Sequence[str], machine: Machine, note:
     return {} if asked else {chance.factor: chance.why for chance in found if not chance.likely}
 
 
-def _of_baseline(experiment: Experiment, machine: Machine, note: explaining.Note) -> tuple[Profiled, Explanation]:
+def _of_baseline(launches: explaining.Launches) -> tuple[Profiled, Explanation]:
     """The baseline, compared with a launch of 1 thread if the budget has room for that."""
+    experiment = launches.experiment
     now = grid.baseline(experiment)
-    seen = explaining.launched(experiment, now, machine, note)
+    seen = launches.one(now)
     room = SHARE_OF_BUDGET * (experiment.stop.budget or math.inf)
     fits = now.layout.p > 1 and seen.wall * now.layout.p <= room and seen.report.status == "ok"
     alone = next((c for c in grid.configurations(experiment) if c.layout.p == 1), None) if fits else None
-    serial = explaining.with_one_thread(experiment, alone, machine, note)
+    serial = launches.with_one_thread(alone)
     return explaining.explained([seen], now, [serial] if serial is not None else [])
 
 

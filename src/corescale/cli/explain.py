@@ -18,6 +18,7 @@ from corescale.machine import Machine
 from corescale.observe import store
 from corescale.show import explain as show
 from corescale.show import files
+from corescale.show.progress import Line
 
 
 @takes(ExplainRequest)
@@ -27,7 +28,8 @@ def explain(words: list[str], asked: ExplainRequest) -> None:
     if asked.outputs:
         files.make_folder(Path(asked.outputs))
     request = stdin.kept(asked.scan)
-    found, experiment = explaining.found(request, words, Machine.here(), note, swapped, swap=asked.swap)
+    watch = Line(quiet=asked.quiet)
+    found, experiment = explaining.found(request, words, Machine.here(), note, swapped, watch=watch, swap=asked.swap)
     if not found.ok and not asked.json:
         typer.echo("the program failed; until then:")
     typer.echo(json.dumps(found.shown, indent=2) if asked.json else "\n".join(show.lines(found.shown)))

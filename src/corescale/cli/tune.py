@@ -15,6 +15,7 @@ from corescale.declare.request import TuneRequest
 from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.observe import store
+from corescale.show.progress import Line
 
 
 @takes(TuneRequest)
@@ -33,7 +34,7 @@ def _unlikely(request: TuneRequest, words: list[str], machine: Machine) -> Mappi
     from corescale.api import pruning  # noqa: PLC0415
     from corescale.cli.explain import note  # noqa: PLC0415
 
-    return pruning.unlikely(request, words, machine, note)
+    return pruning.unlikely(request, words, machine, note, Line(quiet=request.quiet))
 
 
 def more(words: list[str], request: TuneRequest, machine: Machine) -> None:

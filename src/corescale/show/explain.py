@@ -39,12 +39,11 @@ def as_json(found: Explanation, command: Sequence[str] = ()) -> dict[str, Any]:
     `command`: as typed, for the next command.
     """
     ledger = found.ledger
-    sampled = {LedgerRow.ALLOCATING: ledger.allocating}
     rows = {
         row.value: {
             "seconds": seconds,
             "share": seconds / ledger.total if ledger.total else 0.0,
-            "sampled": _interval(sampled.get(row)),
+            "sampled": _interval(ledger.allocating if row is LedgerRow.ALLOCATING else None),
             "beyond_one_thread": _interval(ledger.beyond.get(row)),
             "sites": [asdict(site) for site in found.sites.get(row, ())],
         }
@@ -62,6 +61,7 @@ def as_json(found: Explanation, command: Sequence[str] = ()) -> dict[str, Any]:
         "compared": ledger.compared,
         "rows": rows,
         "spinning_in_waits": ledger.burnt,
+        "allocating_in_later_threads": ledger.in_later_threads,
         "serial": None if ledger.serial is None else
         {"seconds": ledger.serial, "sites": [asdict(one) for one in found.alone]},
         "efficiency": metrics and {"parallel": metrics.parallel, **asdict(metrics)},
@@ -74,9 +74,9 @@ def as_json(found: Explanation, command: Sequence[str] = ()) -> dict[str, Any]:
         "cpus_over_time": list(found.over_time),
         "rows_over_time": {row.value: list(threads) for row, threads in found.rows_over_time.items()},
         "regions": [
-            {"place": region.place, "calls": region.times.calls, "threads": region.times.threads,
-             "load_balance": region.times.balance, "wall": region.times.wall, "waited": region.waited}
-            for region in found.regions
+            {"place": place, "calls": times.calls, "threads": times.threads,
+             "load_balance": times.balance, "wall": times.wall, "waited": times.waited}
+            for place, times in found.regions
         ],
         "messages": [{"rank": rank, **asdict(one)} for rank, one in found.messages],
         "swaps": [
@@ -103,12 +103,25 @@ def lines(shown: Shown) -> Iterator[str]:
     )
     for row, found in shown["rows"].items():
         if found["share"] >= SHOWN:
-            said = "   ".join(filter(None, (_about(row, shown), _places(found["sites"]))))
-            yield f"  {row:<22}{found['seconds']:>8.{decimals(shown)}f}{found['share']:>7.1%}   {said}".rstrip()
-    yield from (f"  {said}" for said in _serial(shown))
-    yield from (_swapped(swap, shown) for swap in shown["swaps"])
-    yield from _views(shown)
+            words = "   ".join(filter(None, (_about(row, shown), _places(found["sites"]))))
+            yield f"  {row:<22}{found['seconds']:>8.{decimals(shown)}f}{found['share']:>7.1%}   {words}".rstrip()
+    yield from (f"  {sentence}" for sentence in said(shown))
+    yield from _cpus(shown)
+    yield from _timelines(shown)
+    for table in tables(shown):
+        if table["name"] != "rows" and table["lines"]:
+            yield from _as_text(table)
     yield from (f"  note: {note}" for note in shown["notes"])
+
+
+def said(shown: Shown) -> Iterator[str]:
+    """The sentences: serial time, what swaps gave back, spinning, and the metrics."""
+    yield from _serial(shown)
+    yield from (_swapped(swap, shown) for swap in shown["swaps"])
+    if shown["spinning_in_waits"] > 0.01 * shown["thread_seconds"]:
+        yield f"{shown['spinning_in_waits']:.2f} s of the waits were spent on a CPU: spinning"
+    if shown["threads"] > 1 and shown["efficiency"] is not None:
+        yield _metrics(shown["efficiency"])
 
 
 def decimals(shown: Shown) -> int:
@@ -183,7 +196,7 @@ def brief(place: str) -> str:
 
 def _swapped(swap: Shown, shown: Shown) -> str:
     level = SHORT.get(f"{swap['factor']}={swap['level']}", str(swap["level"]))
-    changed = f"  swapping {CHANGES[swap['factor']].words} ({level})"
+    changed = f"swapping {CHANGES[swap['factor']].words} ({level})"
     low, high, returned = swap["low"], swap["high"], swap["returned"]
     if low is None or high is None:
         return f"{changed} returns {returned:.2f} of the {swap['booked']:.2f} booked, by {swap['pairs']} pairs: too few"
@@ -194,26 +207,6 @@ def _swapped(swap: Shown, shown: Shown) -> str:
         return f"{said}: nothing is shown"
     line = shlex.join(["corescale", "tune", "-f", f"{swap['factor']}=auto", "--", *shown["command"]])
     return f"{said}    try: {line}"
-
-
-def _views(shown: Shown) -> Iterator[str]:
-    if shown["spinning_in_waits"] > 0.01 * shown["thread_seconds"]:
-        yield f"  {shown['spinning_in_waits']:.2f} s of the waits were spent on a CPU: spinning"
-    if shown["threads"] > 1 and shown["efficiency"] is not None:
-        yield f"  {_metrics(shown['efficiency'])}"
-    yield from _cpus(shown)
-    yield from _timelines(shown)
-    for table in tables(shown):
-        if table["name"] != "rows" and table["lines"]:
-            yield from _as_text(table)
-
-
-def said(shown: Shown) -> Iterator[str]:
-    """The sentences of a page: serial time, what swaps gave back, and the metrics."""
-    yield from _serial(shown)
-    yield from (_swapped(swap, shown).strip() for swap in shown["swaps"])
-    if shown["threads"] > 1 and shown["efficiency"] is not None:
-        yield _metrics(shown["efficiency"])
 
 
 WORDS = ("place", "call sites", "interval", "rank", "call", "partner", "row")

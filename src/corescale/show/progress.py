@@ -11,8 +11,10 @@ from typing import Self, TextIO
 
 import numpy as np
 from rich.console import Console, Group, RenderableType
+from rich.control import Control
 from rich.live import Live
 from rich.progress_bar import ProgressBar
+from rich.segment import ControlType
 from rich.table import Table
 from rich.text import Text
 
@@ -158,6 +160,19 @@ class Fancy(Plain):
 
     def block_done(self, number: int, records: Sequence[Record]) -> None:
         self.state.block_done(records)
+
+
+class Line:
+    """What runs now, in one line that the next one replaces; shown on a terminal only, and not if it is quiet."""
+
+    def __init__(self, *, quiet: bool = False, stream: TextIO | None = None) -> None:
+        self.console = Console(file=stream or sys.stderr)
+        self.shows = self.console.is_terminal and not self.console.is_dumb_terminal and not quiet
+
+    def __call__(self, said: str) -> None:
+        if self.shows:
+            self.console.control(Control(ControlType.CARRIAGE_RETURN, (ControlType.ERASE_IN_LINE, 2)))
+            self.console.print(Text(text.clean(said), style="dim"), end="", no_wrap=True, overflow="ellipsis")
 
 
 class State:

@@ -195,6 +195,16 @@ def test_tune_races_everything_where_the_program_fails_under_the_profiler(tmp_pa
     assert "note: everything is raced" in done.stderr
 
 
+def test_each_launch_with_the_profiler_is_watched_until_it_has_ended() -> None:
+    said: list[str] = []
+    asked = ScanRequest(threads="1,2", budget="none")
+    explaining.found(asked, ["sleep", "0.01"], Machine.here(), said.append, watch=said.append, swap=False)
+    assert [line.partition(" with")[0] for line in said[::2]] == ["launch 1 of 2", "launch 2 of 2"] + [
+        f"launch {number} of 8" for number in range(3, 9)
+    ]
+    assert {*said[1::2]} == {""}
+
+
 def test_a_budget_that_ends_in_the_swaps_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
     def spent(*_: object) -> None:
         raise InconclusiveError("1 s sufficed for 1 of 3 configurations", where="--budget")

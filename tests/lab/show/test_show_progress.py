@@ -73,6 +73,20 @@ def test_live_shows_what_runs_and_leaves_nothing_behind() -> None:
     assert "\x07" not in stream.getvalue() and "\x1b[31mred" not in stream.getvalue()
 
 
+def test_a_line_on_a_terminal_is_replaced_and_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    stream, silent = Terminal(), Terminal()
+    for said in (f"launch 1 of 8: {samples.HOSTILE}", ""):
+        progress.Line(stream=stream)(said)
+        progress.Line(stream=silent, quiet=True)(said)
+    shown = stream.getvalue()
+    assert "launch 1 of 8" in shown and "\n" not in shown and "\x07" not in shown
+    assert shown.endswith("\r\x1b[2K")
+    assert silent.getvalue() == ""
+    progress.Line(stream=(piped := io.StringIO()))("launch 1 of 8")
+    assert piped.getvalue() == ""
+
+
 def test_the_budget_bounds_the_time_left() -> None:
     experiment = samples.tune_experiment()
     limited = experiment.model_copy(update={"stop": experiment.stop.model_copy(update={"budget": 10.0})})

@@ -139,26 +139,13 @@ def _times(events: Sequence[Event], late: float, wall: float, parts: int) -> Map
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
-    """One parallel region of OpenMP, and its place."""
-
-    place: str
-    times: RegionTimes
-
-    @property
-    def waited(self) -> float:
-        """Thread-seconds in which threads of it were not in its body."""
-        return max(0.0, self.times.capacity - self.times.body)
-
-
-@dataclass(frozen=True, slots=True)
 class Explanation:
     """Everything that explain shows of one launch; without profiles it is only the ledger."""
 
     ledger: Ledger
     sites: Mapping[LedgerRow, tuple[Site, ...]]
-    regions: tuple[Region, ...]
-    """regions, with the most waiting first"""
+    regions: tuple[tuple[str, RegionTimes], ...]
+    """parallel regions of OpenMP and their places, with the most waiting first"""
     in_use: Mapping[int, float]
     """number of CPUs -> share of the time in which that many were in use, to the nearest"""
     over_time: tuple[float, ...] = ()
@@ -181,19 +168,19 @@ def explanation(ledger: Ledger, profiles: Sequence[tuple[Profile, Namer]]) -> Ex
     addresses."""
     mains = mains_of([profile for profile, _ in profiles]) if profiles else ()
     chosen = [(profile, name) for profile, name in profiles if profile in mains]
-    regions = [Region(name(times.function).in_words, times) for profile, name in chosen for times in profile.regions]
-    threads = worked(mains, ledger.wall)
+    regions = [(name(times.function).in_words, times) for profile, name in chosen for times in profile.regions]
+    threads, busy = worked(mains, ledger.wall), together(mains)
     return Explanation(
         ledger=ledger,
         sites=sites(chosen),
-        regions=tuple(sorted(regions, key=lambda region: -region.waited)),
-        in_use=in_use(mains),
-        over_time=over_time(mains),
+        regions=tuple(sorted(regions, key=lambda region: -region[1].waited)),
+        in_use=in_use(busy),
+        over_time=over_time(busy),
         hotspots=hotspots(chosen),
         lines=lines(threads, ledger.wall),
         rows_over_time=rows_over_time(threads, ledger.wall),
         alone=alone(chosen) if ledger.serial is not None else (),
-        stretches=stretches(chosen, _together(mains), mains[0].busy_length) if ledger.threads > 1 and mains else (),
+        stretches=stretches(chosen, busy, mains[0].busy_length) if ledger.threads > 1 and mains else (),
         messages=messages(mains),
     )
 
@@ -209,22 +196,21 @@ def messages(profiles: Sequence[Profile]) -> tuple[tuple[int, MessageTimes], ...
     return tuple(sorted(found, key=lambda each: -each[1].seconds))
 
 
-def in_use(profiles: Sequence[Profile]) -> Mapping[int, float]:
-    """For each number of CPUs, the share of the time in which all profiles together used that many, to the nearest."""
-    counts = Counter(round(cpus) for cpus in _together(profiles))
+def in_use(busy: Sequence[float]) -> Mapping[int, float]:
+    """For each number of CPUs, the share of the time in which that many were in use, to the nearest."""
+    counts = Counter(map(round, busy))
     return {cpus: counts[cpus] / counts.total() for cpus in sorted(counts)}
 
 
-def over_time(profiles: Sequence[Profile], most: int = COARSE) -> tuple[float, ...]:
+def over_time(busy: Sequence[float], most: int = COARSE) -> tuple[float, ...]:
     """Mean CPUs in use in equal parts of the time, at most `most`, as far as the resolution of the counts allows."""
-    busy = _together(profiles)
     parts = min(most, len(busy))
     bounds = [round(part * len(busy) / parts) for part in range(parts + 1)] if parts else []
     return tuple(sum(busy[first:last]) / (last - first) for first, last in itertools.pairwise(bounds))
 
 
-def _together(profiles: Sequence[Profile]) -> list[float]:
-    """CPUs in use by all of them, each time from the start of the first."""
+def together(profiles: Sequence[Profile]) -> list[float]:
+    """CPUs in use by all of them, in each `busy_length` from the start of the first."""
     first = min((profile.started for profile in profiles), default=0.0)
     busy: dict[int, float] = defaultdict(float)
     for profile in profiles:

@@ -3,24 +3,19 @@
 
 import bisect
 import itertools
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from scipy.stats import binomtest
-
+from corescale.conclude.explain.allocating import allocating, later, sampled
 from corescale.conclude.explain.efficiency import BARELY, Efficiency, efficiency, useful
 from corescale.conclude.explain.rows import ROW_OF, LedgerRow
 from corescale.conclude.stats import Interval
-from corescale.profile import Profile
+from corescale.profile import Profile, ThreadTimes
 
 USEFUL = (LedgerRow.COMPUTING, LedgerRow.INFLATED, LedgerRow.ALLOCATING)
 
 MOST = 0.99
 """least share of the CPU time for the explained programs; the rest, such as a shell's, explains nothing"""
-
-TICK = 0.01
-"""seconds of a thread's own CPU time from one stack to the next; as `period` in probe/profiler/stacks.cpp"""
 
 _WAITS = ("locking", "message", "barrier", "blocked", "joining", "pooled", "event")
 """Waits, in the order in which they get the slots that computing threads leave; as in probe/profiler/census.hpp."""
@@ -42,6 +37,8 @@ class Ledger:
     such a launch"""
     allocating: Interval | None = None
     """the row's interval from `n` ticks; None if there were none"""
+    in_later_threads: float = 0.0
+    """seconds of ALLOCATING in threads after the first of each program"""
     serial: float | None = None
     """elapsed seconds in which exactly one thread computed; None of one thread or of several programs"""
     efficiency: Efficiency | None = None
@@ -83,7 +80,8 @@ def ledger(profiles: Sequence[Profile], wall: float, work: float | None = None, 
     others = cpu - sum(main.cpu for main in mains)
     shared = len(mains) > 1 and not mains[0].is_rank
     wall = max(wall, *([_span(mains)] if shared else [main.wall for main in mains]))
-    rows, unseen = _together(mains, wall) if shared else _apart(mains, wall)
+    each = [allocating(main) for main in mains]
+    rows, unseen = (_together if shared else _apart)(mains, [one.estimate for one in each], wall)
     rows[LedgerRow.QUEUED] += min(stolen, unseen)
     rows[LedgerRow.BLOCKED] -= min(stolen, unseen)
     threads = mains[0].processors if shared else sum(main.processors for main in mains)
@@ -93,7 +91,8 @@ def ledger(profiles: Sequence[Profile], wall: float, work: float | None = None, 
         rows=rows,
         cpu=cpu,
         burnt=sum(map(_burnt, mains)),
-        allocating=_sampled(mains, rows[LedgerRow.ALLOCATING]),
+        allocating=sampled(each, rows[LedgerRow.ALLOCATING]),
+        in_later_threads=later(mains) * rows[LedgerRow.ALLOCATING],
         serial=mains[0].alone if len(mains) == 1 and threads > 1 else None,
         efficiency=efficiency(mains, threads, wall, stolen),
         notes=tuple(_notes(mains, profiles, others)),
@@ -128,34 +127,6 @@ def mains_of(profiles: Sequence[Profile]) -> tuple[Profile, ...]:
     return tuple(most[: bisect.bisect_left(sums, MOST * sums[-1]) + 1])
 
 
-def _allocating(profile: Profile) -> Interval:
-    """Seconds in the malloc family and in first touches of pages, from two sources: timed calls and ticks.
-
-    Timed calls are many, but too long by the read of the clock, which a short call cannot hide. Ticks are few but
-    unbiased. So the sum of the timed calls is limited to the ticks' 95% interval (Wilson 1927).
-    """
-    timed = sum(thread.allocating for thread in profile.threads)
-    seen, others = (
-        sum(stack.seconds.get(state, 0.0) for stack in profile.stacks) for state in ("allocating", "computing")
-    )
-    ticks = round((seen + others) / TICK)
-    if not ticks:
-        return Interval(timed, None, None, None, 0)
-    share = binomtest(min(ticks, round(seen / TICK)), ticks).proportion_ci(method="wilson")
-    cpu = sum(map(useful, profile.threads))
-    low, high = share.low * cpu, share.high * cpu
-    return Interval(min(max(timed, low), high), low, high, 0.95, ticks)
-
-
-def _sampled(mains: Sequence[Profile], booked: float) -> Interval | None:
-    """The interval of what is booked as allocating. Errors of several programs are independent."""
-    each = [one for one in map(_allocating, mains) if one.low is not None and one.high is not None]
-    below = math.hypot(*(one.estimate - one.low for one in each if one.low is not None))
-    above = math.hypot(*(one.high - one.estimate for one in each if one.high is not None))
-    ticks = sum(one.n for one in each)
-    return Interval(booked, max(0.0, booked - below), booked + above, 0.95, ticks) if ticks else None
-
-
 def outside(threads: int, wall: float, cpu: float, queued: float, why: str) -> Ledger:
     """The ledger of a launch that could not be profiled, from the kernel's accounts.
 
@@ -173,20 +144,24 @@ def _burnt(profile: Profile) -> float:
     return sum(thread.burnt.get(state, 0.0) for thread in profile.threads for state in _WAITS)
 
 
-def _apart(mains: Sequence[Profile], wall: float) -> tuple[dict[LedgerRow, float], float]:
-    """Rows of programs that do not share the launch's threads, such as ranks; and what of `blocked` no source saw."""
+Rows = tuple[dict[LedgerRow, float], float]
+"""Rows, and what of `blocked` no source saw."""
+
+
+def _apart(mains: Sequence[Profile], allocating: Sequence[float], wall: float) -> Rows:
+    """Those of programs that do not share the launch's threads, such as ranks."""
     rows, unseen = dict.fromkeys(LedgerRow, 0.0), 0.0
-    for main in mains:
+    for main, seconds in zip(mains, allocating, strict=True):
         owned = _owned(main)
-        for name, seconds in _rows(main, owned).items():
-            rows[name] += seconds
+        for name, booked in _rows(main, owned, seconds).items():
+            rows[name] += booked
         rows[LedgerRow.UNATTRIBUTED] += (wall - main.wall) * main.processors
         unseen += owned["unseen"]
     return rows, unseen
 
 
-def _together(mains: Sequence[Profile], wall: float) -> tuple[dict[LedgerRow, float], float]:
-    """Rows of programs that share the launch's threads, as a pool's processes do; and what of `blocked` no source saw.
+def _together(mains: Sequence[Profile], allocating: Sequence[float], wall: float) -> Rows:
+    """Those of programs that share the launch's threads, as a pool's processes do.
 
     Each program knows only its own threads. A slot of the launch is absent while fewer threads exist than it has slots.
     Computing threads fill the other slots first, and waiting threads fill the rest.
@@ -204,14 +179,18 @@ def _together(mains: Sequence[Profile], wall: float) -> tuple[dict[LedgerRow, fl
         rows[row] += taken
         left -= taken
 
-    take(LedgerRow.ALLOCATING, sum(_allocating(main).estimate for main in mains))
-    take(LedgerRow.SPINNING, sum(thread.burnt.get("spinning", 0.0) for thread in threads))
+    take(LedgerRow.ALLOCATING, sum(allocating))
+    take(LedgerRow.SPINNING, _spun(threads))
     take(LedgerRow.COMPUTING, sum(map(useful, threads)) - rows[LedgerRow.ALLOCATING])
     take(LedgerRow.QUEUED, sum(thread.queued for thread in threads))
     for state in _WAITS:
         take(ROW_OF[state], sum(thread.spent.get(state, 0.0) for thread in threads))
     rows[LedgerRow.BLOCKED] += left
     return rows, left
+
+
+def _spun(threads: Sequence[ThreadTimes]) -> float:
+    return sum(thread.burnt.get("spinning", 0.0) for thread in threads)
 
 
 def _span(mains: Sequence[Profile]) -> float:
@@ -252,11 +231,12 @@ def _owned(profile: Profile) -> dict[str, float]:
     return parts
 
 
-def _rows(profile: Profile, parts: Mapping[str, float]) -> dict[LedgerRow, float]:
-    """Rows of one process, whose computing threads own `parts`; they sum to its wall time x threads."""
+def _rows(profile: Profile, parts: Mapping[str, float], seconds: float) -> dict[LedgerRow, float]:
+    """Rows of one process, whose computing threads own `parts`, and which allocated for these seconds; they sum to its
+    wall time x threads."""
     share = profile.shares
-    allocating = min(parts["used"], _allocating(profile).estimate)
-    spinning = min(parts["used"] - allocating, sum(thread.burnt.get("spinning", 0.0) for thread in profile.threads))
+    allocating = min(parts["used"], seconds)
+    spinning = min(parts["used"] - allocating, _spun(profile.threads))
     return {
         LedgerRow.COMPUTING: parts["used"] - allocating - spinning,
         LedgerRow.ALLOCATING: allocating,

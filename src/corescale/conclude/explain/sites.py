@@ -49,7 +49,7 @@ def _sites(profiles: Sequence[tuple[Profile, Namer]], states: tuple[str, ...], m
                 call = _call(stack.frames, name) if "message" in states else ""
                 times[call + own(stack.frames, name).in_words] += seconds
         for region in profile.regions if "barrier" in states else ():
-            times[name(region.function).in_words] += max(0.0, region.capacity - region.body)
+            times[name(region.function).in_words] += region.waited
     whole = sum(times.values())
     if not whole:
         return ()

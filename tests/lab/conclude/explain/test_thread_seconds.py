@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corescale.conclude.explain.comparison import compared
-from corescale.conclude.explain.explanation import Explanation, explanation, in_use, over_time
+from corescale.conclude.explain.explanation import Explanation, explanation, in_use, over_time, together
 from corescale.conclude.explain.ledger import ledger, outside, ranks_as_typed
 from corescale.conclude.explain.rows import LedgerRow
 from corescale.conclude.explain.sites import sites
@@ -86,6 +86,15 @@ def test_timed_calls_count_as_far_as_the_ticks_allow(timed: float, booked: objec
         assert sure.low <= found.rows[LedgerRow.ALLOCATING] <= sure.high
         if processes == 1:
             assert (sure.low, sure.high, sure.n) == pytest.approx((3.70, 4.31, 1000), abs=0.01)
+
+
+def test_allocating_in_later_threads_is_a_part_of_the_row() -> None:
+    first, second = thread(allocating=0.1), thread(id=2, allocating=0.2)
+    for threads, later in (((first, second), 0.2), ((first,), 0.0)):
+        found = ledger([profile(*threads, active=2.0)], 1.0)
+        assert found.rows[LedgerRow.ALLOCATING] == pytest.approx(0.1 + later)
+        assert found.in_later_threads == pytest.approx(later)
+        assert as_json(explanation(found, []))["allocating_in_later_threads"] == found.in_later_threads
 
 
 def test_allocating_and_spinning_are_not_computing() -> None:
@@ -250,13 +259,13 @@ def test_a_call_of_mpi_is_named_beside_its_place() -> None:
 def test_cpus_in_use_are_those_of_all_ranks_at_the_same_time() -> None:
     one = replace(rank(1.0), started=5.0, busy=(1.0, 1.0))
     late = replace(rank(1.0), started=5.01, busy=(1.0, 0.0))
-    assert in_use([one, late]) == pytest.approx({0: 1 / 3, 1: 1 / 3, 2: 1 / 3})
+    assert in_use(together([one, late])) == pytest.approx({0: 1 / 3, 1: 1 / 3, 2: 1 / 3})
 
 
 def test_cpus_over_time_are_means_of_equal_parts() -> None:
     one = replace(rank(1.0), busy=(1.0, 0.0, 1.0, 1.0))
-    assert over_time([one, one], most=2) == (1.0, 2.0)
-    assert over_time([one], most=9) == (1.0, 0.0, 1.0, 1.0)
+    assert over_time(together([one, one]), most=2) == (1.0, 2.0)
+    assert over_time(together([one]), most=9) == (1.0, 0.0, 1.0, 1.0)
     assert over_time([]) == ()
 
 

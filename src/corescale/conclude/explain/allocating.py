@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Seconds in the malloc family and in first touches of pages, from two sources: timed calls and ticks."""
+
+import math
+from collections.abc import Sequence
+
+from scipy.stats import binomtest
+
+from corescale.conclude.explain.efficiency import useful
+from corescale.conclude.stats import Interval
+from corescale.profile import Profile
+
+TICK = 0.01
+"""seconds of a thread's own CPU time from one stack to the next; as `period` in probe/profiler/stacks.cpp"""
+
+
+def allocating(profile: Profile) -> Interval:
+    """The seconds of one program, with the interval from its ticks.
+
+    Timed calls are many, but too long by the read of the clock, which a short call cannot hide. Ticks are few but
+    unbiased. So the sum of the timed calls is limited to the ticks' 95% interval (Wilson 1927).
+    """
+    timed = sum(thread.allocating for thread in profile.threads)
+    seen, others = (
+        sum(stack.seconds.get(state, 0.0) for stack in profile.stacks) for state in ("allocating", "computing")
+    )
+    ticks = round((seen + others) / TICK)
+    if not ticks:
+        return Interval(timed, None, None, None, 0)
+    share = binomtest(min(ticks, round(seen / TICK)), ticks).proportion_ci(method="wilson")
+    cpu = sum(map(useful, profile.threads))
+    low, high = share.low * cpu, share.high * cpu
+    return Interval(min(max(timed, low), high), low, high, 0.95, ticks)
+
+
+def sampled(each: Sequence[Interval], booked: float) -> Interval | None:
+    """The interval of what is booked, by that of each program; None without ticks. Their errors are independent."""
+    known = [(one, one.low, one.high) for one in each if one.low is not None and one.high is not None]
+    below = math.hypot(*(one.estimate - low for one, low, _ in known))
+    above = math.hypot(*(high - one.estimate for one, _, high in known))
+    ticks = sum(one.n for one in each)
+    return Interval(booked, max(0.0, booked - below), booked + above, 0.95, ticks) if known else None
+
+
+def later(mains: Sequence[Profile]) -> float:
+    """The share of it in threads after the first of each program, by the timed calls."""
+    timed = [(thread.id != main.process, thread.allocating) for main in mains for thread in main.threads]
+    whole = sum(seconds for _, seconds in timed)
+    return sum(seconds for after, seconds in timed if after) / whole if whole else 0.0
