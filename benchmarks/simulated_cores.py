@@ -56,7 +56,7 @@ PROGRAMS: Mapping[str, Program] = {
         0.0882,
         192,
         "by hand, those of its start among them",
-        "no version and no threading system differs from the others",
+        "the text says nothing of several threads, and on one it calls all nearly equal",
     ),
     "Multi-Newton, figure 3: by hand, N = 1000": newton(
         0.00923,
