@@ -126,6 +126,7 @@ def test_knees_are_asked_about_where_there_are_cores(name: str) -> None:
     few = ["threads=" + ",".join(map(str, (1, *KNEES[name])))]
     worse = but(1.2, stuck, threads=24)
     assert verdicts(NEWTON, name, worse, 48, few) == {"holds"}
+    assert verdicts(NEWTON, name, stuck, 48, few) == {"equal"}
     assert verdicts(NEWTON, name, perfect, 48, few) == {"does not hold"}
     for answer in said(NEWTON, name, worse, 2, few):
         assert answer.verdict == "not on this machine" and answer.why.startswith("oversubscribed on this machine: ")
@@ -141,6 +142,16 @@ def test_a_machine_that_has_the_cores_gets_the_levels_of_the_knees(cores: int, k
     assert {1, 2, cores} <= {*threads} and max(map(int, threads)) == cores
     left_out = [line for line in made.left_out if line.startswith("threads=")]
     assert len(left_out) == 3 - len(knees)
+
+
+def test_the_sources_teams_are_launched_wherever_openmp_is() -> None:
+    """But for what the source did not have: the library's allocator and its tape."""
+    launched: dict[object, set[tuple[object, ...]]] = {}
+    for c in configurations(study_file.experiment(studies.find(NEWTON), machine(2))):
+        if c["memory"] != "per_thread" and c["derivative"] != "tape":
+            levels = tuple(level for name, level in c.levels if name != "threading")
+            launched.setdefault(c["threading"], set()).add(levels)
+    assert launched["openmp"] == launched["pthread_barrier"] == launched["boost_barrier"]
 
 
 def test_what_a_run_leaves_out_is_not_said_to_have_failed() -> None:
