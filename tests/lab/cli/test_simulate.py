@@ -107,7 +107,7 @@ def test_the_study_of_many_nodes_draws_its_figures_from_simulated_records(tmp_pa
     done = corescale(*words, *levels, "--outputs", "out", cwd=tmp_path)
     assert done.returncode in (ExitCode.OK, ExitCode.INCONCLUSIVE), done.stderr
     drawn = {path.stem for path in (tmp_path / "out").glob("*.svg")}
-    assert {"figure_4", "figures_5_and_6", "figure_7", "figure_9", "figure_10"} <= drawn
+    assert {"figure_4", "figure_5", "crossing", "figure_7", "figure_9", "figure_10"} <= drawn
     rows = (tmp_path / "out" / "launches.csv").read_text().splitlines()
     assert len(rows) == 1 + 7 * 2 and all(row.endswith(",simulated") for row in rows[1:])
 

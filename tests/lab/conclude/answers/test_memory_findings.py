@@ -160,13 +160,3 @@ def test_a_little_less_overhead_is_neither_more_nor_two(more: float, inside: str
     (finding,) = (one for one in asked.study.outputs if one.name == f"tpl_ahead_of_ccr_with_{inside}")
     assert isinstance(finding, Finding)
     assert {one.verdict for one in answers(frame(made, asked), asked, finding)} == {verdict}
-
-
-def test_claims_of_many_nodes_are_not_answered_by_one() -> None:
-    asked = shipped("threads_and_mpi", "threads=1,2", "ranks=1,2")
-    made = played(asked, lambda c: work(c, 1) / c.layout.p)
-    for one in asked.study.outputs:
-        if isinstance(one, Finding) and one.name == "threads_ahead_at_fine_grain":
-            assert {said.verdict for said in answers(frame(made, asked), asked, one)} == {"not on this machine"}
-        if isinstance(one, Overheads) and one.name == "one_factor_describes_three_sizes_with_threads":
-            assert {said.verdict for said in overheads(frame(made, asked), asked, one)} == {"not on this machine"}

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the shipped studies say of many nodes and of four threads: planted truths come back, both ways, and a machine
+without the nodes or the threads gets no answer."""
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+
+from corescale.conclude.answers.findings import answers
+from corescale.conclude.answers.overheads import overheads
+from corescale.conclude.frame import frame
+from corescale.declare import studies, study_file
+from corescale.declare.grid import configurations
+from corescale.declare.outputs import Finding, Overheads
+from corescale.records import Configuration
+from support.play import MACHINE, record
+
+Overhead = Callable[[Configuration], float]
+NODES, GRAIN, MATRIX = (f"threads_and_mpi_{name}" for name in ("nodes", "grain", "matrix"))
+
+
+def said(study: str, overhead: Overhead, levels: Sequence[str] = ()) -> dict[str, set[str]]:
+    """The verdicts of each statement, where work of N^2 on p cores has this overhead f and next to no noise."""
+    asked = study_file.experiment(studies.find(study), MACHINE, levels)
+    rng = np.random.default_rng(1)
+
+    def seconds(c: Configuration) -> float:
+        f = overhead(c) if c.layout.p > 1 else 0.0
+        return float(c.get("points") or c.get("size") or 1) ** 2 / c.layout.p * (1 + f)
+
+    made = [
+        record(c, 1.0, block=block, metrics={"seconds": seconds(c) * math.exp(0.002 * rng.standard_normal())})
+        for block in range(10)
+        for c in configurations(asked)
+    ]
+    rows = frame(made, asked)
+    found: dict[str, set[str]] = {}
+    for one in asked.study.outputs:
+        if isinstance(one, Finding) and not one.along:
+            found[one.name] = {str(answer.verdict) for answer in answers(rows, asked, one)}
+        elif isinstance(one, Overheads):
+            found[one.name] = {str(answer.verdict) for answer in overheads(rows, asked, one)}
+    return found
+
+
+def p(c: Configuration) -> int:
+    return c.layout.p
+
+
+def p_over_points(c: Configuration) -> float:
+    return p(c) / float(c["points"])
+
+
+def inside(c: Configuration) -> str:
+    return "threads" if c.layout.ranks_per_node == 1 else "ranks"
+
+
+def test_nodes_that_obey_the_paper_hold() -> None:
+    found = said(NODES, lambda c: 0.0015 * p(c) * (2 if inside(c) == "ranks" else 1) + 0.4 * (c.layout.nodes < 8))
+    wanted = ("threads_ahead_at_fine_grain", "overhead_grows_with_nodes", "one_factor_from_8_nodes_on")
+    assert {name: found[name] for name in wanted} == {key: {"holds"} for key in wanted}
+
+
+def test_nodes_that_do_the_opposite_do_not() -> None:
+    found = said(NODES, lambda c: 5 / c.layout.nodes + (0.5 if inside(c) == "threads" else 0))
+    wanted = ("threads_ahead_at_fine_grain", "overhead_grows_with_nodes", "one_factor_from_8_nodes_on")
+    assert {name: found[name] for name in wanted} == {key: {"does not hold"} for key in wanted}
+
+
+@pytest.mark.parametrize(("f", "verdict"), [(0.72, "holds"), (1.6, "does not hold"), (0.2, "does not hold")])
+def test_an_efficiency_on_768_cores_is_asked_at_the_papers_size(f: float, verdict: str) -> None:
+    assert said(NODES, lambda c: f * p(c) / 768, ["points=35339"])["efficient_on_768_cores"] == {verdict}
+    assert said(NODES, lambda c: f * p(c) / 768)["efficient_on_768_cores"] == {"not on this machine"}
+
+
+def test_a_line_for_threads_and_a_curve_for_ranks_are_told_apart() -> None:
+    def line_and_curve(c: Configuration) -> float:
+        x = 20 * p_over_points(c)
+        return x if inside(c) == "threads" else x + x * x
+
+    found = said(GRAIN, line_and_curve)
+    assert found["figure_8"] == found["figure_8_two_factors"] == {"holds"}
+    assert found["one_factor_describes_ranks_less_well"] == {"holds"}
+    assert found["the_line_fails_at_large_overhead_with_threads"] == {"does not hold"}
+    assert found["the_line_fails_at_large_overhead_with_ranks"] == {"holds"}
+    assert found["figure_11"] == {"does not hold"}
+
+
+def test_a_curve_for_threads_and_a_line_for_ranks_refute_the_paper() -> None:
+    def curve_and_line(c: Configuration) -> float:
+        x = 20 * p_over_points(c)
+        return x + 1500 * c.layout.nodes / float(c["points"]) if inside(c) == "threads" else x
+
+    found = said(GRAIN, curve_and_line)
+    assert found["figure_8_two_factors"] == found["one_factor_describes_ranks_less_well"] == {"does not hold"}
+    assert found["figure_11"] == {"holds"}
+
+
+@pytest.mark.parametrize("study", [NODES, GRAIN])
+def test_one_node_answers_nothing_about_many(study: str) -> None:
+    asked = study_file.experiment(studies.find(study), MACHINE)
+    needing = {
+        one.name
+        for one in asked.study.outputs
+        if isinstance(one, Finding | Overheads) and {"nodes", "p"} & set(one.needs)
+    }
+    found = said(study, lambda c: 0.1, ["nodes=1"])
+    assert needing and {name: found[name] for name in needing} == {key: {"not on this machine"} for key in needing}
+
+
+@pytest.mark.parametrize(
+    ("tbb", "ahead"), [(1.2, "ccr_ahead_in_the_product"), (0.8, "tpl_ahead_on_amd_at_few_threads")]
+)
+def test_the_matrix_products_claims_are_of_four_threads_and_more(tbb: float, ahead: str) -> None:
+    def product(c: Configuration) -> float:
+        return tbb if c["threading"] == "tbb" else 1.0
+
+    names = ("ccr_ahead_in_the_product", "tpl_ahead_on_amd_at_few_threads")
+    found = said(MATRIX, product, ["threads=1,2,4"])
+    assert {name: found[name] for name in names} == {
+        name: {"holds" if name == ahead else "does not hold"} for name in names
+    }
+    found = said(MATRIX, product, ["threads=1,2"])
+    assert {name: found[name] for name in names} == {key: {"not on this machine"} for key in names}
