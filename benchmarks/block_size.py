@@ -10,17 +10,19 @@ import dataclasses
 import itertools
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 from _block_size_models import HOLD_OUT, MODELS, columns, examples, floor, over, replicates, train
+from simulated_runs import launches
 
 from corescale.conclude.block_size import published as form
 from corescale.conclude.block_size.columns import ITERATIONS, Case, Column, scored
 from corescale.conclude.stats import Floats
 
 DATA = Path(__file__).parents[1] / "data" / "faa"
+OURS = DATA.parents[1] / "docs" / "results" / "block_size" / "training_xeon.csv"
 ODD_WRITES = 2**14
 """bytes from which one claim an iteration wins on the 3970X, by up to 53%, and nobody knows why"""
 
@@ -62,16 +64,35 @@ def noise(table: tuple[Column, ...]) -> None:
         print(f"- {name}, in-sample: {over(scored(model, table), having).mean:.1%}")
 
 
-def latency(table: tuple[Column, ...]) -> None:
+def latency(table: Sequence[Column], of: str) -> None:
     """Cost(T, N, L) = N / B L + O(N) / T as a prediction of times, up to a thread's share, its best block."""
     cut = [_up_to_a_share(column) for column in table]
     said = [form.Cost().predicted(c) / np.array(c.times) for c in cut]
     off, last = np.abs(np.concatenate(said) - 1), np.array([one[-1] for one in said])
     print(
-        "\nCost(T, N, L) = N / B L + O(N) / T is given the L and the O(N) that fit a column best. Its times are\n"
-        f"off by {np.median(off):.1%} in the median, up to a thread's share. At that share, where the cost is least,\n"
-        f"it is below the measured time in {sum(last < 1)} of {len(last)} columns: {np.median(last):.2f} of it in the\n"
-        f"median, {min(last):.2f} at worst."
+        f"\nCost(T, N, L) = N / B L + O(N) / T is given the L and the O(N) that fit a column best. {of}, its times\n"
+        f"are off by {np.median(off):.1%} in the median, up to a thread's share. At the largest block up to that,\n"
+        f"where the cost is least, it is below the measured time in {sum(last < 1)} of {len(last)} columns:\n"
+        f"{np.median(last):.2f} of it in the median, {min(last):.2f} at worst."
+    )
+
+
+def ours(path: Path) -> tuple[Column, ...]:
+    """The loops on two threads of a table of launches of studies/block_size_training.toml, each by its least times."""
+    found = []
+    for (read, write, operations, n), cells in launches(path).items():
+        case = Case(2, 1, int(read), int(write), math.log(int(operations), 1024), int(n))
+        blocks = tuple(sorted(block for threads, block in cells if threads == 2))
+        found.append(Column("ours", case, blocks, tuple(cells[2, block] for block in blocks)))
+    return tuple(found)
+
+
+def clamped(table: Sequence[Column]) -> None:
+    """In how many loops the printed formula is past its pole, and has a thread's share."""
+    share = [form.block(form.WEIGHTS, c.case) >= c.case.iterations / c.case.threads for c in table]
+    print(
+        f"On {sum(share)} of these {len(table)} loops the printed formula is past its pole, or above a\n"
+        "thread's share. It is clamped to that share."
     )
 
 
@@ -168,21 +189,30 @@ def directions(table: tuple[Column, ...]) -> None:
     )
     print("differ by noise. A slope is the median of their log-log slopes: -1 is inversely proportional.\n")
     print("| quantity | larger | smaller | the same | slope |\n|---|---|---|---|---|")
-    for name, of in VARIED.items():
-        pairs = [(a, b) for a, b in itertools.permutations(table, 2) if 0 < of(a) < of(b) and _alike(a, b, name)]
-        grown = [math.log2(b.best / a.best) for a, b in pairs]
-        slopes = [by / (_bits(b, name) - _bits(a, name)) for by, (a, b) in zip(grown, pairs, strict=True)]
-        counts = [sum(np.sign(by) == sign for by in grown) for sign in (1, -1, 0)]
-        print(f"| {name} | {' | '.join(map(str, counts))} | {np.median(slopes):.2f} |")
-    over = [c.lost(max(x for x in c.blocks if x <= c.case.iterations / (2 * c.case.threads))) for c in table]
-    late = sum(one > np.log1p(0.03) for one in over)
+    for name in VARIED:
+        print(f"| {name} | {_grown(name, table)} |")
+    from_two = [dataclasses.replace(c, blocks=c.blocks[1:], times=c.times[1:]) for c in table]
+    print(f"| unit write, blocks of 2 and more | {_grown('unit write', from_two)} |")
+    halves = [max(x for x in c.blocks if x <= c.case.iterations / (2 * c.case.threads)) for c in table]
+    over = [c.lost(half) for c, half in zip(table, halves, strict=True)]
+    late = sum(c.best < half and c.lost(half) > np.log1p(0.03) for c, half in zip(table, halves, strict=True))
     single = np.median([np.expm1(c.lost(1)) for c in table])
-    middle = np.expm1(np.median(over))
     print(
-        f"\nThe largest block of at most half a share is more than 3% from the best in {late} of {len(table)} columns,"
+        f"\nThe best block is smaller than half a share, which is more than 3% slower, in {late} of\n"
+        f"{len(table)} columns. Half a share is {np.expm1(np.median(over)):.0%} slower in the median:\n"
+        "latency rises before N / T."
     )
-    print(f"by {middle:.0%} in the median: latency rises before N / T.")
     print(f"One iteration at a time loses {single:.0%} in the median.")
+
+
+def _grown(name: str, table: Sequence[Column]) -> str:
+    """How often the best block is larger, smaller and the same where the quantity is larger, and the slope."""
+    of = VARIED[name]
+    pairs = [(a, b) for a, b in itertools.permutations(table, 2) if 0 < of(a) < of(b) and _alike(a, b, name)]
+    grown = [math.log2(b.best / a.best) for a, b in pairs]
+    slopes = [by / (_bits(b, name) - _bits(a, name)) for by, (a, b) in zip(grown, pairs, strict=True)]
+    counts = [sum(np.sign(by) == sign for by in grown) for sign in (1, -1, 0)]
+    return f"{' | '.join(map(str, counts))} | {np.median(slopes):.2f}"
 
 
 def _bits(column: Column, name: str) -> float:
@@ -233,7 +263,9 @@ def main() -> None:
     print("# Block-size models on the published tables\n\nFrom `scripts/bench block_size`; the tables are data/faa/.\n")
     regrets(table)
     noise(table)
-    latency(table)
+    latency(table, "On these tables")
+    latency(own := ours(OURS), "On our launches on two Xeon cores")
+    clamped(own)
     directions(table)
     training()
     contradictions()

@@ -3,7 +3,8 @@
 
 A panel is a table: a row for each block, a column for each number of threads, thousands of clocks in the cells. The
 darker a cell, the longer it takes against the best of its column, which is framed. LAUNCHES.csv, the table that
-studies/block_size.toml writes, adds this machine's columns to the tables whose body it has.
+studies/block_size.toml writes, adds this machine's columns to the tables whose body it has: one for each number of
+threads, as in the paper.
 """
 
 import csv
@@ -39,7 +40,9 @@ def picture(published: Sequence[Column], here: Mapping[tuple[int, int, float], M
         of = [column for column in published if printed_table(column) == which]
         sweeps = {f"{c.case.threads} threads": dict(zip(c.blocks, c.times, strict=True)) for c in of}
         panel(axis, sweeps | dict(here.get((read, write, computation), {})))
-        axis.set_title(f"{platform}: R {read}, W {write}, C 1024^{computation:g}", fontsize=8)
+        body = f"unit read {read}, unit write {write}, unit comp 1024^{computation:g}"
+        axis.set_title(f"{platform}, thousands of clocks\n{body}", fontsize=8)
+        axis.set_ylabel("block sizes", fontsize=7)
     for axis in axes[len(tables) :]:
         axis.set_visible(False)
     return figure
@@ -64,13 +67,16 @@ def panel(axis: Axes, sweeps: Mapping[str, Sweep]) -> None:
 
 
 def measured(path: Path) -> dict[tuple[int, int, float], dict[str, Sweep]]:
-    """This machine's columns, of all its threads."""
+    """This machine's columns, by the body and then by the threads."""
     here = launches(path)
-    threads = here.threads[-1]
     return {
-        (read, write, math.log(operations, 1024)): {f"here, {threads}": sweep}
+        (read, write, math.log(operations, 1024)): {
+            f"here, {count}": sweep
+            for count in here.threads
+            if (sweep := here.sweep((read, write, operations, compute), count))
+        }
         for read, write, operations, compute in here.shares
-        if compute == "published" and (sweep := here.sweep((read, write, operations, compute), threads))
+        if compute == "published"
     }
 
 

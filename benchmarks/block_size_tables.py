@@ -165,6 +165,12 @@ def chosen_tables(here: Launches) -> None:
     table(("body", "measured best", "clocks", *POLICIES, *models), lines)
 
 
+def power(value: int, base: int) -> str:
+    """As the paper writes it: 2^6, 1024, 1024^2."""
+    exponent = round(math.log(value, base))
+    return f"{base}^{exponent}" if exponent > 1 else str(base)
+
+
 def ratio(a: float | None, b: float | None) -> str:
     return f"{a / b:.2f}" if a and b else ""
 
@@ -192,7 +198,7 @@ def comparison(here: Comparison) -> None:
             shape = (int(row["unit_read"]), int(row["unit_write"]), int(row["unit_comp"]))
             same = [one for one in of if all(one[f"unit_{x}"] == row[f"unit_{x}"] for x in ("read", "write", "comp"))]
             printed_gains = [ratio(float(one["taskflow_clocks"]), float(one["costmodel_clocks"])) for one in same]
-            level = str(shape[("read", "write", "comp").index(varied)])
+            level = power(shape[("read", "write", "comp").index(varied)], 1024 if varied == "comp" else 2)
             bodies.append((*shape, "published"))
             lines.append((level, *_compared(here, bodies[-1]), *printed_gains))
         heads = ("Taskflow", "CostModel", "block sizes", *PARTS)

@@ -35,8 +35,8 @@ def declared(here: Machine, study: str = "block_size_groups") -> Experiment:
     return study_file.experiment(studies.find(study), here)
 
 
-def verdicts(here: Machine, truth: Truth, name: str) -> set[str]:
-    made, draw = declared(here), random.Random(1)
+def verdicts(here: Machine, truth: Truth, name: str, study: str = "block_size_groups", blocks: int = 6) -> set[str]:
+    made, draw = declared(here, study), random.Random(1)
 
     def metrics(c: Configuration) -> dict[str, float]:
         names = [one for one in made.metrics if one.startswith("least_")]
@@ -46,7 +46,7 @@ def verdicts(here: Machine, truth: Truth, name: str) -> set[str]:
             for one, block in blocks.items()
         }
 
-    records = [record(c, 1.0, block=block, metrics=metrics(c)) for block in range(6) for c in configurations(made)]
+    records = [record(c, 1.0, block=block, metrics=metrics(c)) for block in range(blocks) for c in configurations(made)]
     finding = next(one for one in made.study.outputs if isinstance(one, Finding) and one.name == name)
     return {answer.verdict for answer in answers(frame(records, made), made, finding)}
 
@@ -90,9 +90,11 @@ def test_what_cannot_be_is_said() -> None:
     assert KINDS["l3_domains"].unavailable(3, here) is None
 
 
-def taskflow(name: str, truth: Callable[[Configuration], float], blocks: int = 10) -> tuple[Answer, ...]:
+def taskflow(
+    name: str, truth: Callable[[Configuration], float], blocks: int = 10, cores: int = 8
+) -> tuple[Answer, ...]:
     """What the comparison's study says of a finding, where Taskflow takes so many times as long as everybody else."""
-    made, draw = declared(machine(groups=1, cores=2), "block_size_taskflow"), random.Random(1)
+    made, draw = declared(machine(groups=1, cores=cores), "block_size_taskflow"), random.Random(1)
     records = []
     for block in range(blocks):
         for c in configurations(made):
@@ -120,6 +122,13 @@ def test_a_general_gain_needs_no_gain_in_each_case() -> None:
     assert [one.verdict for one in taskflow("formula_beats_taskflow", truth)] == ["does not hold"]
     assert [one.verdict for one in taskflow("slower_by_little", truth)] == ["does not hold"]
     assert [one.verdict for one in taskflow("slower_by_little", lambda c: 1)] == ["holds"]
+
+
+def test_a_comparison_of_eight_threads_is_not_answered_with_two() -> None:
+    for name in ("formula_beats_taskflow_in_general", "fifth_of_taskflow", "slower_by_little", "blocks_alone"):
+        assert [one.verdict for one in taskflow(name, lambda c: 6, cores=2)] == ["not on this machine"]
+    two = verdicts(machine(1, 2), lambda c, block: 1e-3, "formula_beats_taskflows_policy", "block_size")
+    assert two == {"not on this machine"}
 
 
 def test_waking_is_told_by_the_calls_behind_a_pause() -> None:
@@ -171,7 +180,50 @@ def test_more_threads_want_smaller_blocks_of_one_n() -> None:
     assert best_blocks(lambda threads: 512 / threads, 8) == {"holds"}
     assert best_blocks(lambda threads: 16, 8) == {"does not hold"}
     assert best_blocks(lambda threads: 8 * threads, 8) == {"does not hold"}
+    assert best_blocks(lambda threads: 4096 / threads, 8) == {"holds"}, (
+        "a share: beyond the largest block on two threads"
+    )
     assert best_blocks(lambda threads: 512 / threads, 2) == {"not on this machine"}, "two threads are all there are"
+
+
+def test_single_iterations_are_compared_with_blocks_of_which_each_thread_has_several() -> None:
+    """Where 16 is a share of N, its time tells nothing of claims."""
+
+    def truth(c: Configuration, block: int) -> float:
+        return 1e-3 * (2 if block == 16 and c["case"] in ("real_2_18", "real_2_20") else 1.1 if block == 1 else 1)
+
+    name = "single_iterations_cost"
+    assert verdicts(machine(1, 2), truth, name, "block_size", 12) == {"holds"}
+    assert verdicts(machine(1, 2), lambda c, block: 0.9e-3 if block == 1 else 1e-3, name, "block_size", 12) == {
+        "does not hold"
+    }
+
+
+def test_the_printed_computation_is_asked_at_its_own_levels() -> None:
+    """On a machine whose compiler keeps the loop, and on those where it costs nothing or the opposite."""
+
+    def loses(more: float) -> Truth:
+        return lambda c, block: 1e-3 * (more if block == 128 and c["case"] == "c_6" else 1)
+
+    name = "more_printed_computation_wants_smaller_blocks"
+    said = [verdicts(machine(1, 2), loses(more), name, "block_size", 12) for more in (1.2, 1, 0.8)]
+    assert said == [{"holds"}, {"equal"}, {"does not hold"}]
+
+
+@pytest.mark.parametrize(("slower", "verdict"), [(1.5, "holds"), (1.1, "does not hold")])
+def test_the_simulated_formula_is_compared_with_taskflows_policy(slower: float, verdict: str) -> None:
+    made = declared(machine(1, 2), "block_size_simulated")
+
+    def time(c: Configuration) -> float:
+        return 1e-4 * (slower if c["policy"] == "taskflow_guided" else 1)
+
+    records = [
+        record(c, time(c), block=k, metrics={"seconds": time(c)}) for k in range(8) for c in configurations(made)
+    ]
+    named = "formula_beats_taskflows_policy"
+    finding = next(one for one in made.study.outputs if isinstance(one, Finding) and one.name == named)
+    found = answers(frame(records, made), made, finding)
+    assert {one.at["case"]: one.verdict for one in found} == dict.fromkeys(("w3225", "gold5220_24", "tr3970x"), verdict)
 
 
 def test_several_and_general_are_two_claims() -> None:
