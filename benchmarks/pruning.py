@@ -69,8 +69,6 @@ class Kind:
     """whether one level alone gives that back, which is not the one that is tried as a check"""
     empty: bool = False
     """whether nothing gives anything back, whatever the rows have"""
-    one: bool = False
-    """whether the first thread alone allocates, so that numbers of arenas change nothing"""
 
 
 MUCH, AROUND = (0.03, 0.4), (0.0, 0.05)
@@ -80,14 +78,11 @@ KINDS = {
     "waiting": Kind(waiting=(0.015, 0.2)),
     "both": Kind(allocating=MUCH, waiting=(0.015, 0.2)),
     "around 1%": Kind(allocating=AROUND, waiting=AROUND),
-    "allocating in one thread": Kind(allocating=MUCH, one=True),
     "rows, no gain": Kind(allocating=MUCH, waiting=MUCH, empty=True),
     "gain of every allocator, no row": Kind(hidden="allocator"),
     "gain of one allocator, no row": Kind(hidden="allocator", once=True),
     "gain of every placement, no row": Kind(hidden="bind"),
     "gain of one wait policy, no row": Kind(hidden="OMP_WAIT_POLICY", once=True),
-    "gain of all arenas, one thread": Kind(allocating=MUCH, one=True, hidden="MALLOC_ARENA_MAX"),
-    "gain of one arena, one thread": Kind(allocating=MUCH, one=True, hidden="MALLOC_ARENA_MAX", once=True),
 }
 TICKS = (50, 400)
 """range of the ticks from which the ledger knows what is allocating: 0.5 to 4 s of CPU time"""
@@ -117,8 +112,7 @@ def planted(kind: Kind, seed: int, whole: Experiment) -> tuple[Mapping[str, floa
         if levels["allocator"] != "inherited" and levels["allocator"] != "system":
             gain += effect("allocator", levels["allocator"], allocating * 0.7)
         gain += sum(effect(name, level, allocating / 10) for name, level in c.levels
-                    if name.startswith(("GLIBC", "MI", "MALLOC", "TC", "TBB")) and level != "inherited"
-                    and not (kind.one and name == "MALLOC_ARENA_MAX"))  # fmt: skip
+                    if name.startswith(("GLIBC", "MI", "MALLOC", "TC", "TBB")) and level != "inherited")  # fmt: skip
         gain += effect("wait", levels.get("OMP_WAIT_POLICY"), waiting) if "OMP_WAIT_POLICY" in levels else 0.0
         return (1.6 if c.layout.p == 1 else 1.0) * (1 - gain)
 
@@ -172,9 +166,7 @@ def simulated(races: int, kinds: Sequence[str], budgets: Sequence[str]) -> None:
             made = []
             for seed in range(races):
                 shares, truth = planted(KINDS[kind], seed, whole)
-                later = 0.0 if KINDS[kind].one else None
-                found = chances(space.USUAL, shares, compared=True, later=later)
-                unlikely = {c.factor: c.why for c in found if not c.likely}
+                unlikely = {c.factor: c.why for c in chances(space.USUAL, shares, compared=True) if not c.likely}
                 some = command_line.tune(request, argv, machine, unlikely=unlikely)
                 best = min(truth(c) for c in configurations(whole))
                 both = []

@@ -50,9 +50,7 @@ def unlikely(
     asked, argv = command_line.chosen(request), everything.commands[0].argv
     usual, _ = space.usual(argv, space.no_preload(argv))
     names = [factor.name for factor in everything.factors] if asked else usual
-    later = shown.get("allocating_in_later_threads")  # an earlier version did not keep it
-    part = later / shown["thread_seconds"] if later is not None else None
-    found = chances(names, shares, compared=shown["compared"], later=part)
+    found = chances(names, shares, compared=shown["compared"])
     for chance in found:
         instead = "one level as a check" if space.stands_alone(chance.factor) else "not raced"
         decided = "raced" if asked or chance.likely else instead

@@ -61,7 +61,6 @@ def as_json(found: Explanation, command: Sequence[str] = ()) -> dict[str, Any]:
         "compared": ledger.compared,
         "rows": rows,
         "spinning_in_waits": ledger.burnt,
-        "allocating_in_later_threads": ledger.in_later_threads,
         "serial": None if ledger.serial is None else
         {"seconds": ledger.serial, "sites": [asdict(one) for one in found.alone]},
         "efficiency": metrics and {"parallel": metrics.parallel, **asdict(metrics)},

@@ -40,10 +40,3 @@ def sampled(each: Sequence[Interval], booked: float) -> Interval | None:
     above = math.hypot(*(high - one.estimate for one, _, high in known))
     ticks = sum(one.n for one in each)
     return Interval(booked, max(0.0, booked - below), booked + above, 0.95, ticks) if known else None
-
-
-def later(mains: Sequence[Profile]) -> float:
-    """The share of it in threads after the first of each program, by the timed calls."""
-    timed = [(thread.id != main.process, thread.allocating) for main in mains for thread in main.threads]
-    whole = sum(seconds for _, seconds in timed)
-    return sum(seconds for after, seconds in timed if after) / whole if whole else 0.0

@@ -41,19 +41,14 @@ class Chance:
     why: str
 
 
-def chances(
-    names: Sequence[str], shares: Mapping[str, float], *, compared: bool, later: float | None = None
-) -> tuple[Chance, ...]:
-    """Whether each factor can matter, by the share of each row in the baseline's ledger.
-
-    `compared`: whether the ledger knows inflated computing; if not, that row may matter. `later`: the share of
-    allocating in threads after the first of each program; if it is not known, all of that row may be.
+def chances(names: Sequence[str], shares: Mapping[str, float], *, compared: bool) -> tuple[Chance, ...]:
+    """Whether each factor can matter, by the share of each row in the baseline's ledger. `compared`: whether the ledger
+    knows inflated computing; if not, that row may matter.
     """
-    later = shares[LedgerRow.ALLOCATING] if later is None else later
-    return tuple(_chance(name, shares, later, compared=compared) for name in names)
+    return tuple(_chance(name, shares, compared=compared) for name in names)
 
 
-def _chance(name: str, shares: Mapping[str, float], later: float, *, compared: bool) -> Chance:
+def _chance(name: str, shares: Mapping[str, float], *, compared: bool) -> Chance:
     rows: tuple[LedgerRow, ...] = (LedgerRow.ALLOCATING,) if name in SETTINGS else ()  # of what only an allocator reads
     rows = CHANGES[name].rows if name in CHANGES else rows
     if not rows:
@@ -64,11 +59,8 @@ def _chance(name: str, shares: Mapping[str, float], later: float, *, compared: b
     rows = tuple(row for row in rows if row is not LedgerRow.COMPUTING)
     # Another program's share is not a share of this one's.
     given = 1.0 if LedgerRow.QUEUED in rows else 1.0 - shares[LedgerRow.QUEUED]
-    # A setting of an allocator for threads changes nothing for a program's first thread.
-    threaded = name not in CHANGES and SETTINGS[name].threaded
-    share = (later if threaded else sum(shares[row] for row in rows)) / given if given > 0 else 1.0
-    where = " in threads after the first" if threaded else ""
-    return Chance(name, likely=share >= WORTH, why=f"{share:.1%} of its thread-seconds are {' or '.join(rows)}{where}")
+    share = sum(shares[row] for row in rows) / given if given > 0 else 1.0
+    return Chance(name, likely=share >= WORTH, why=f"{share:.1%} of its thread-seconds are {' or '.join(rows)}")
 
 
 @dataclass(frozen=True, slots=True)

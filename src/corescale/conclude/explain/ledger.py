@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from corescale.conclude.explain.allocating import allocating, later, sampled
+from corescale.conclude.explain.allocating import allocating, sampled
 from corescale.conclude.explain.efficiency import BARELY, Efficiency, efficiency, useful
 from corescale.conclude.explain.rows import ROW_OF, LedgerRow
 from corescale.conclude.stats import Interval
@@ -37,8 +37,6 @@ class Ledger:
     such a launch"""
     allocating: Interval | None = None
     """the row's interval from `n` ticks; None if there were none"""
-    in_later_threads: float = 0.0
-    """seconds of ALLOCATING in threads after the first of each program"""
     serial: float | None = None
     """elapsed seconds in which exactly one thread computed; None of one thread or of several programs"""
     efficiency: Efficiency | None = None
@@ -92,7 +90,6 @@ def ledger(profiles: Sequence[Profile], wall: float, work: float | None = None, 
         cpu=cpu,
         burnt=sum(map(_burnt, mains)),
         allocating=sampled(each, rows[LedgerRow.ALLOCATING]),
-        in_later_threads=later(mains) * rows[LedgerRow.ALLOCATING],
         serial=mains[0].alone if len(mains) == 1 and threads > 1 else None,
         efficiency=efficiency(mains, threads, wall, stolen),
         notes=tuple(_notes(mains, profiles, others)),

@@ -88,15 +88,6 @@ def test_timed_calls_count_as_far_as_the_ticks_allow(timed: float, booked: objec
             assert (sure.low, sure.high, sure.n) == pytest.approx((3.70, 4.31, 1000), abs=0.01)
 
 
-def test_allocating_in_later_threads_is_a_part_of_the_row() -> None:
-    first, second = thread(allocating=0.1), thread(id=2, allocating=0.2)
-    for threads, later in (((first, second), 0.2), ((first,), 0.0)):
-        found = ledger([profile(*threads, active=2.0)], 1.0)
-        assert found.rows[LedgerRow.ALLOCATING] == pytest.approx(0.1 + later)
-        assert found.in_later_threads == pytest.approx(later)
-        assert as_json(explanation(found, []))["allocating_in_later_threads"] == found.in_later_threads
-
-
 def test_allocating_and_spinning_are_not_computing() -> None:
     one = thread(allocating=0.3, burnt={"spinning": 0.2})
     found = ledger([profile(one, processors=1, active=1.0)], 1.0)

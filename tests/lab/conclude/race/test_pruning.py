@@ -68,14 +68,6 @@ def test_what_the_ledger_does_not_know_may_matter() -> None:
     assert [c.likely for c in found] == [True, False, True, False]
 
 
-def test_arenas_matter_to_threads_after_the_first_only() -> None:
-    names = ("MALLOC_ARENA_MAX", "allocator", "GLIBC_TUNABLES")
-    shares = dict.fromkeys(LedgerRow, 0.0) | {"allocating": 0.2}
-    for later, arenas in ((0.0, False), (0.005, False), (0.1, True), (None, True)):
-        found = chances(names, shares, compared=True, later=later)
-        assert [c.likely for c in found] == [arenas, True, True]
-
-
 @pytest.mark.parametrize(("row", "gaining"), [
     ("allocating", "allocator"), ("barrier and join wait", "OMP_WAIT_POLICY"), ("computing", ""),
     ("computing", "allocator"),
