@@ -153,7 +153,7 @@ COMPARE: tuple[Column, ...] = (
 # fmt: on
 
 TABLES: dict[str, tuple[Column, ...]] = {"Row": SCAN, "Candidate": TUNE, "Compared": COMPARE}
-"""The columns by the name of their rows in exchange/result_schema.py."""
+"""The columns by the name of their rows in exchange/result_json.py."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,11 +193,6 @@ def of(result: Result) -> Table:
     if isinstance(found, Recommendation):
         return Table(result, _named("Candidate", result), {one.configuration: one for one in found.candidates})
     return Table(result, _named("Compared", result), {one.other: one for one in (*_reference(found), *found)})
-
-
-def values(name: str, row: Any, result: Result) -> dict[str, Value]:
-    """The columns of a row of TABLES, by name."""
-    return {column.name: column.value(row, result) for column in TABLES[name]}
 
 
 def _named(name: str, result: Result) -> tuple[Column, ...]:

@@ -11,6 +11,7 @@ from corescale.conclude.answers.study import Study
 from corescale.conclude.answers.timing import Slow
 from corescale.conclude.answers.verdict import Comparison, Gated
 from corescale.conclude.conclusion import Conclusion
+from corescale.conclude.race.rehearsal import Rehearsal
 from corescale.conclude.stats import decide
 from corescale.endings import ending
 from corescale.records import Configuration
@@ -290,7 +291,7 @@ def _tied(configuration: Configuration, most: float | None) -> str:
 
 def beside(found: Recommendation, response: str) -> list[str]:
     """What else there is besides the answer, a line each."""
-    lines = [found.rehearsal.says] if found.rehearsal is not None else []
+    lines = [rehearsal(found.rehearsal)] if found.rehearsal is not None else []
     if found.same:
         lines.append(f"not tried: {text.count(found.same, 'combination')} with other threads, which nothing reads")
     if found.untried:
@@ -317,6 +318,16 @@ def beside(found: Recommendation, response: str) -> list[str]:
         said = "tied with it" if proved else "not yet distinguishable from it"
         lines.append(f"{said}: {'; '.join(shown)}" + (f"; {more} more" if more else ""))
     return lines
+
+
+def rehearsal(found: Rehearsal) -> str:
+    """What the launches on a smaller input decided."""
+    if found.failure is not None:
+        return f"rehearsal: the baseline {ending(found.failure)} in it, so all {found.of} are raced"
+    if found.margin is None:
+        return "rehearsal: too few launches succeeded to check it; all are raced"
+    left = "all" if len(found.kept) == found.of else f"the {len(found.kept)} of {found.of}"
+    return f"rehearsal: {left} within {math.expm1(found.margin):.0%} of its best, or checked, are raced"
 
 
 def why_keep(found: Recommendation) -> str:

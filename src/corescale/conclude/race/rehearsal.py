@@ -15,7 +15,6 @@ from corescale.conclude.response import at_least, table
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import baseline, configurations
 from corescale.declare.plan import Block
-from corescale.endings import ending
 from corescale.records import Configuration, Phase, Record
 
 CHECKS = 2  # blocks in full: one has no scatter
@@ -33,16 +32,6 @@ class Rehearsal:
     """log time behind the best, within which a configuration is kept; None if it could not be checked"""
     failure: Record | None = None
     """the baseline's failure in it, so that nothing can be compared with the baseline"""
-
-    @property
-    def says(self) -> str:
-        """One line."""
-        if self.failure is not None:
-            return f"rehearsal: the baseline {ending(self.failure)} in it, so all {self.of} are raced"
-        if self.margin is None:
-            return "rehearsal: too few launches succeeded to check it; all are raced"
-        left = "all" if len(self.kept) == self.of else f"the {len(self.kept)} of {self.of}"
-        return f"rehearsal: {left} within {math.expm1(self.margin):.0%} of its best, or checked, are raced"
 
 
 def rehearsed(records: Sequence[Record], experiment: Experiment, options: RaceOptions) -> Block | Rehearsal | None:

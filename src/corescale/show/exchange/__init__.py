@@ -4,8 +4,7 @@
 from collections.abc import Callable
 
 from corescale.show.exchange import ci, csv, hyperfine, launches, markdown
-from corescale.show.exchange.result_json import to_dict, to_json
-from corescale.show.exchange.result_schema import schema
+from corescale.show.exchange.result_json import schema, to_dict, to_json
 from corescale.show.files import PARQUET
 from corescale.show.result import Result
 
