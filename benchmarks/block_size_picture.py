@@ -2,7 +2,8 @@
 """The paper's 15 tables as one picture in its layout: scripts/bench block_size_picture FILE.png [LAUNCHES.csv].
 
 A panel is a table: a row for each block, a column for each number of threads, thousands of clocks in the cells. The
-darker a cell, the longer it takes against the best of its column, which is framed. LAUNCHES.csv, the table that
+darker a cell, the longer it takes against the best of its column, which is framed. A time with a question mark is the
+mean of its neighbours, because the printed one is doubtful. LAUNCHES.csv, the table that
 studies/block_size.toml writes, adds this machine's columns to the tables whose body it has: one for each number of
 threads, as in the paper.
 """
@@ -10,12 +11,12 @@ threads, as in the paper.
 import csv
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from _block_size_launches import launches
 from _block_size_models import columns
-from block_size_tables import DATA, printed_table
+from block_size_tables import DATA, doubtful, printed_table
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -31,7 +32,7 @@ Sweep = Mapping[int, float]
 
 def picture(published: Sequence[Column], here: Mapping[tuple[int, int, float], Mapping[str, Sweep]]) -> Figure:
     """A panel for each table. `here`: this machine's columns by bytes read, bytes written and computation."""
-    tables = list(dict.fromkeys(map(printed_table, published)))
+    tables, suspect = list(dict.fromkeys(map(printed_table, published))), doubtful()
     down = math.ceil(len(tables) / ACROSS)
     figure = Figure(figsize=(3.4 * ACROSS, 3.1 * down), layout="constrained")
     axes = figure.subplots(down, ACROSS, squeeze=False).ravel()
@@ -39,7 +40,13 @@ def picture(published: Sequence[Column], here: Mapping[tuple[int, int, float], M
         platform, read, write, computation = which
         of = [column for column in published if printed_table(column) == which]
         sweeps = {f"{c.case.threads} threads": dict(zip(c.blocks, c.times, strict=True)) for c in of}
-        panel(axis, sweeps | dict(here.get((read, write, computation), {})))
+        odd = {
+            (f"{c.case.threads} threads", block)
+            for c in of
+            for block in c.blocks
+            if (platform, c.case.threads, read, write, computation, block) in suspect
+        }
+        panel(axis, sweeps | dict(here.get((read, write, computation), {})), odd)
         body = f"unit read {read}, unit write {write}, unit comp 1024^{computation:g}"
         axis.set_title(f"{platform}, thousands of clocks\n{body}", fontsize=8)
         axis.set_ylabel("block sizes", fontsize=7)
@@ -48,7 +55,8 @@ def picture(published: Sequence[Column], here: Mapping[tuple[int, int, float], M
     return figure
 
 
-def panel(axis: Axes, sweeps: Mapping[str, Sweep]) -> None:
+def panel(axis: Axes, sweeps: Mapping[str, Sweep], odd: Collection[tuple[str, int]]) -> None:
+    """`odd`: cells that are marked as doubtful."""
     blocks = sorted({block for sweep in sweeps.values() for block in sweep})
     least = {name: min(sweep.values()) for name, sweep in sweeps.items()}
     lost = [[math.log(sweep.get(block, math.nan) / least[name]) for name, sweep in sweeps.items()] for block in blocks]
@@ -58,7 +66,8 @@ def panel(axis: Axes, sweeps: Mapping[str, Sweep]) -> None:
             if block in sweep:
                 best = sweep[block] == least[name]
                 dark = lost[down][across] > DARKEST * 0.8
-                axis.text(across, down, f"{sweep[block] / 1000:.0f}", ha="center", va="center", fontsize=7,
+                said = f"{sweep[block] / 1000:.0f}" + "?" * ((name, block) in odd)
+                axis.text(across, down, said, ha="center", va="center", fontsize=7,
                           weight="bold" if best else "normal", color="white" if dark else "black",
                           bbox={"fill": False, "pad": 1.5} if best else None)  # fmt: skip
     axis.set_xticks(range(len(sweeps)), list(sweeps), fontsize=7)

@@ -82,6 +82,7 @@ def test_the_picture_has_a_panel_for_each_table_and_a_frame_for_each_column(tmp_
     assert len(panels) == 15
     framed = [[text.get_text() for text in axis.texts if text.get_weight() == "bold"] for axis in panels]
     assert sum(map(len, framed)) >= 45 + 2
+    assert [text.get_text() for axis in panels for text in axis.texts if "?" in text.get_text()] == ["418?"]
     first = next(axis for axis in panels if axis.get_title().endswith("unit comp 1024^1"))
     assert [label.get_text() for label in first.get_xticklabels()][-2:] == ["here, 1", "here, 2"]
     assert framed[panels.index(first)][2:] == ["430", "1", "1"], "430,200 clocks at a block of 4; 700 of these at 16"
