@@ -82,13 +82,17 @@ class InconclusiveError(CorescaleError):
 
 
 class InterruptedRunError(CorescaleError):
-    """Ctrl-C or a signal during a run in this folder (empty: no launch had ended); `known`: what it said until then."""
+    """Ctrl-C or a signal during a run in this folder (empty: no launch had ended).
+
+    `known`: what it said until then; `fresh`: whether the same command would begin another run.
+    """
 
     exit_code = ExitCode.INTERRUPTED
 
-    def __init__(self, folder: str, known: str = "") -> None:
+    def __init__(self, folder: str, known: str = "", *, fresh: bool = False) -> None:
         self.known = known
-        kept = f"what was measured is kept in {folder} (corescale report); the same command continues"
+        kept = f"what was measured is kept in {folder} (corescale report)"
+        kept += "" if fresh else "; the same command continues"
         super().__init__(f"interrupted; {kept if folder else 'no launch had ended, so nothing was measured'}")
 
 

@@ -5,6 +5,7 @@ Cores, sockets and L3 domains count from 0 in the order of their lowest CPU, as 
 CPUs and NUMA nodes keep the kernel's numbers.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -59,10 +60,10 @@ def cpu_list(text: str) -> tuple[int, ...]:
     """`0-3,8` as numbers, sorted; empty for an empty text. Raises UsageError for anything else."""
     chosen: set[int] = set()
     for part in filter(None, text.strip().split(",")):
-        first, _, last = part.partition("-")
-        if not first.isdecimal() or not (last or first).isdecimal() or ("-" in part and not last):
+        ends = re.fullmatch(r"(\d{1,6})(?:-(\d{1,6}))?", part)
+        if ends is None:
             raise UsageError(f"not a list of CPUs: {text!r}", remedy="write numbers and ranges, as 0-3,8")
-        chosen.update(range(int(first), int(last or first) + 1))
+        chosen.update(range(int(ends[1]), int(ends[2] or ends[1]) + 1))
     return tuple(sorted(chosen))
 
 

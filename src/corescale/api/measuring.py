@@ -107,7 +107,8 @@ def measure(
             loop.run(experiment, folder, launcher, sealed, watcher, began=began, quiet=waits, first=first)
         except KeyboardInterrupt as end:
             place = str(folder.path) if folder.has_launches else ""
-            raise InterruptedRunError(place, interim.known(folder.records, experiment)) from end
+            known = interim.known(folder.records, experiment)
+            raise InterruptedRunError(place, known, fresh=request.fresh) from end
         except AfterwardsError as error:
             return replace(folder.finished(), late=error)
         return folder.finished()

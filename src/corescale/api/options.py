@@ -48,11 +48,8 @@ class Options(TypedDict, total=False):
     baseline: Mapping[str, Level]
     response: str
     metric: Mapping[str, str]
-    subject_to: Sequence[str]
-    min_runs: int
     max_runs: int
     warmup: int
-    width: Share
     confidence: Share
     budget: Duration
     timeout: Duration
@@ -69,10 +66,17 @@ class Options(TypedDict, total=False):
     same_output: bool
 
 
-class ScanOptions(Options, total=False):
-    """What `scan` takes."""
+class CountedOptions(Options, total=False):
+    """What the verbs that measure blocks of everything take."""
 
     runs: int
+    min_runs: int
+    width: Share
+
+
+class ScanOptions(CountedOptions, total=False):
+    """What `scan` takes."""
+
     serial: str
     weak: bool
     seal: bool
@@ -83,6 +87,7 @@ class TuneOptions(Options, total=False):
     """What `tune` takes."""
 
     within: Share
+    subject_to: Sequence[str]
     explain: bool
     rehearse: str
     confirm: int | str
@@ -101,10 +106,9 @@ class ExplainOptions(TypedDict, total=False):
     swap: bool
 
 
-class CompareOptions(Options, total=False):
+class CompareOptions(CountedOptions, total=False):
     """What `compare` takes."""
 
-    runs: int
     name: Sequence[str]
     gate: float | Sequence[str] | Mapping[str, Share]
 

@@ -39,6 +39,7 @@ def main() -> None:
     """Entry point of `corescale`; every error a person can cause is one line and a documented exit code."""
     _began.append(time.monotonic())
     _have_one_thread()
+    sys.set_int_max_str_digits(0)  # numbers of any length are read, and refused with a reason
     interruptions.install()
     try:
         sys.exit(_run(sys.argv[1:]))

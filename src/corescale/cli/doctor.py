@@ -46,8 +46,9 @@ def doctor(words: list[str], asked: DoctorRequest) -> None:
     """What this machine has (cores, quota, allocators, threading systems, MPI) and how noisy it is now."""
     usage_errors.must_have({"-- COMMAND": words and not asked.noise}, "--noise 5m")
     usage_errors.must_have({"--outputs": asked.outputs and not asked.topology}, "--topology")
-    if asked.noise and asked.no_noise:
-        raise UsageError("contradict each other", where="--noise --no-noise", remedy="drop one of them")
+    if asked.noise and (asked.no_noise or asked.topology):
+        both = f"--noise {'--no-noise' if asked.no_noise else '--topology'}"
+        raise UsageError("contradict each other", where=both, remedy="drop one of them")
     if asked.topology:
         return _topology(asked.outputs, json=asked.json)
     if asked.noise:

@@ -91,7 +91,7 @@ def _amount(experiment: Experiment) -> str:
     count = len(configurations(experiment))
     rehearsals = f" after {count * OPTIONS.rehearsals} on the smaller input" if experiment.tuning.rehearsal else ""
     number = f"{least}" if least == most else f"about {least} to {most}"
-    return f"{count} configurations: {number} launches{rehearsals}" + (
+    return f"{text.count(count, 'configuration')}: {number} launches{rehearsals}" + (
         " (more where times are noisy)" if least < most else ""
     )
 

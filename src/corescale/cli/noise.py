@@ -71,7 +71,7 @@ def _sentinel() -> str:
 
 
 def _pairs(command: str, seconds: float, machine: Machine, runs: str) -> Pairs:
-    request = CompareRequest(name=["A", "B"], budget=f"{seconds:g}s", max_runs=MOST_PAIRS, width="0.001%", fresh=True,
+    request = CompareRequest(name=["A", "B"], budget=f"{seconds:f}s", max_runs=MOST_PAIRS, width="0.001%", fresh=True,
                              timeout="10m", out=runs)  # fmt: skip
     experiment = command_line.compare(request, [command, command], machine)
     try:

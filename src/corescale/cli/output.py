@@ -86,10 +86,19 @@ def finish(result: Result, request: RunRequest, late: CorescaleError | None = No
 
 def shown_and_exported(result: Result, request: ExportRequest, *, as_json: bool, verbose: bool, model: bool) -> None:
     """Print the result and write each format that was asked for."""
-    aside = any(target in STDOUT for target in exports(request).values())  # a program reads it then
-    show(result, as_json=as_json, verbose=verbose, model=model, aside=aside)
+    show(result, as_json=as_json, verbose=verbose, model=model, aside=is_for_programs(request))
     for name, target in exports(request).items():
         written(target, exchange.content(name, target, result))
+
+
+def is_for_programs(request: ExportRequest) -> bool:
+    """Whether a page or an export goes to standard output, so that what is for a person goes elsewhere."""
+    return any(target in STDOUT for target in _targets(request))
+
+
+def _targets(request: ExportRequest) -> list[str]:
+    """Where the page and each format that was asked for go."""
+    return [*filter(None, [getattr(request, "report", ""), *exports(request).values()])]
 
 
 def exports(request: ExportRequest) -> dict[str, str]:
@@ -116,7 +125,7 @@ def written(target: str, content: str | bytes) -> None:
 
 def must_be_writable(request: ExportRequest) -> None:
     """Raises UsageError for an export or report that cannot be written: before hours of measuring, and not after."""
-    named = [getattr(request, "report", ""), *exports(request).values()]
+    named = _targets(request)
     streams = [
         *(["--json"] if getattr(request, "json", False) else []),
         *(target for target in named if target in STDOUT),
@@ -124,13 +133,13 @@ def must_be_writable(request: ExportRequest) -> None:
     if len(streams) > 1:
         remedy = "leave one there, and name a file for each other"
         raise UsageError("two outputs would be on standard output", where=" ".join(streams), remedy=remedy)
-    source, written_to = getattr(request, "input", ""), [*filter(None, [*named, getattr(request, "output", "")])]
+    source, written_to = getattr(request, "input", ""), [*named, *filter(None, [getattr(request, "output", "")])]
     for target in written_to:
         if paths.is_file(source) and files.are_same(target, source):
             raise UsageError("is what --input reads, and would be lost", where=target, remedy="name another file")
         if target not in STDOUT and sum(files.are_same(target, other) for other in written_to) > 1:
             raise UsageError("two outputs would go there", where=target, remedy="name a file for each")
-    for target in filter(None, named):
+    for target in named:
         files.must_be_writable(target)
 
 

@@ -122,9 +122,10 @@ def at_cores(runs: Sequence[str], asked: PredictRequest) -> None:
     if not every and not asked.track_record:
         remedy = "scan at least 2 levels of threads or ranks"
         raise UsageError("no model can be fitted", where=runs[0], remedy=remedy)
-    lines = [statements.forecast(one, run.experiment.response) + _origin(run) for run, of_run in said for one in of_run]
+    lines = [statements.forecast(one, run.experiment) + _origin(run) for run, of_run in said for one in of_run]
     if asked.track_record:
-        lines.append(statements.coverage([one for one in every if isinstance(one, Scored)]))
+        surest = max(run.experiment.stop.confidence for run in found)
+        lines.append(statements.coverage([one for one in every if isinstance(one, Scored)], surest))
     values = [_of(run) | asdict(one) for run, of_run in said for one in of_run]
     typer.echo(json.dumps(values, indent=2) if asked.json else "\n".join(lines))
     enough = any if asked.track_record else all
@@ -159,7 +160,7 @@ def by_layout(runs: Sequence[str], asked: PredictRequest) -> None:
             label = f"{one.label} " if one.label else ""
             seconds = text.join(text.quantity(run.experiment.response)(one.seconds))
             typer.echo(
-                f"{label}{layout!s:>12}  {seconds}{statements.reach(one)}{_origin(run)}"
+                f"{label}{layout!s:>12}  {seconds}{statements.reach(one, run.experiment)}{_origin(run)}"
                 + beside(str(layout), one.seconds.estimate, real)
             )
         for said in dict.fromkeys(f"model {one.model}: {one.reason}" for _, one in found if not asked.json):

@@ -25,9 +25,9 @@ from corescale.show.exchange import result_json
 
 def replay(given: Path, request: StudyRequest) -> None:
     """Measure the run's plan here, and say T here / T there for each configuration."""
-    if request.levels or request.command or request.until_decided:
-        remedy = "drop --levels, --command and --until-decided"
-        raise UsageError("a replay launches what was launched", where="--replay", remedy=remedy)
+    if request.levels or request.command or request.until_decided or request.outputs:
+        remedy = "drop --levels, --command, --until-decided and --outputs"
+        raise UsageError("launches what was launched, and says what differs", where="--replay", remedy=remedy)
     there = loaded(given)
     if there.launcher == "fake" and request.on != "fake":
         raise UsageError("is a fake run", where=str(given), remedy="add --on fake --landscape FILE")

@@ -15,14 +15,13 @@ from corescale.api.measuring import RUNS
 from corescale.api.results import loaded, machine_name, result, run_name
 from corescale.cli import usage_errors
 from corescale.cli.options import takes
-from corescale.cli.output import exports, must_be_writable, outputs, shown_and_exported, write_page
+from corescale.cli.output import exports, is_for_programs, must_be_writable, outputs, shown_and_exported, write_page
 from corescale.conclude.answers.several_machines import Part, together
 from corescale.declare import paths, studies, study_file
 from corescale.declare.request import ExportRequest, option
 from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.observe import environment, store
-from corescale.show import files
 
 PAGE = "report.html"
 
@@ -31,7 +30,7 @@ PAGE = "report.html"
 class ReportRequest(ExportRequest):
     """Options of `report`."""
 
-    output: str = option(
+    report: str = option(
         "", "--output", "-o", "--report", "--out", metavar="FILE", help="HTML file (default: report.html)"
     )
     outputs: str = option("", "--outputs", metavar="DIR", help="write tables and every chart there as PNG and SVG")
@@ -50,7 +49,7 @@ Runs = Annotated[
 @takes(ReportRequest, Runs)
 def report(words: list[str], asked: ReportRequest) -> None:
     """Show runs again, and write report.html and declared outputs; with several runs the machine is a factor."""
-    runs, output, folder = [Path(word) for word in words], asked.output, asked.outputs
+    runs, output, folder = [Path(word) for word in words], asked.report, asked.outputs
     if asked.extract:
         if folder or asked.study or asked.model or asked.json or exports(asked):
             remedy = "leave out --outputs, --study, --model, --json and --export-*"
@@ -59,8 +58,6 @@ def report(words: list[str], asked: ReportRequest) -> None:
             for written_to in store.extract(page, Path(output or RUNS)):
                 typer.echo(written_to)
         return None
-    if output:
-        files.must_be_writable(output)
     must_be_writable(asked)
     if len(runs) == 1 and explained.is_result(runs[0]):
         of_runs = {"--study": asked.study, "--model": asked.model}
@@ -98,10 +95,11 @@ def _explained(place: Path, asked: ReportRequest) -> None:
     _, shown = explained.earlier(str(place), "report")
     if asked.outputs:
         of_explain.write(shown, Path(asked.outputs))
-    with _unasked(asked.output):
-        _must_be_ours(Path(asked.output or PAGE), [], html.GENERATOR)
-        write_page(asked.output or PAGE, html.explained(shown))
-    typer.echo(json.dumps(shown, indent=2) if asked.json else "\n".join(explain.lines(shown)))
+    with _unasked(asked.report):
+        _must_be_ours(Path(asked.report or PAGE), [], html.GENERATOR)
+        write_page(asked.report or PAGE, html.explained(shown))
+    said = json.dumps(shown, indent=2) if asked.json else "\n".join(explain.lines(shown))
+    typer.echo(said, err=is_for_programs(asked))
 
 
 def _must_be_ours(page: Path, runs: Sequence[Path], generator: str) -> None:

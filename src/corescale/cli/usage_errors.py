@@ -32,9 +32,11 @@ HYPERFINE = {
 }
 """Options of hyperfine that have another name here, or none; docs/hyperfine.md has them all."""
 
-OURS = dict.fromkeys(("--version", "-V"), "corescale --version prints it") | dict.fromkeys(
-    ("-r", "--runs"), "--budget 60s bounds it"
-)
+OURS = {
+    **dict.fromkeys(("--version", "-V"), "corescale --version prints it"),
+    **dict.fromkeys(("-r", "--runs", "-m", "--min-runs"), "--budget 60s bounds it"),
+    "--subject-to": "only tune takes a bound; compare has --gate",
+}
 """Options that come before a verb, or that only some verbs have."""
 
 OF_PREDICT = dict.fromkeys(("-p", "-t", "--at", "--threads"), "--cores P is the number of cores")
@@ -87,7 +89,7 @@ def _verbs_of_study() -> set[str | None]:
 
 def _with_dashes(verb: str, words: Sequence[str]) -> str | None:
     """Splits a line without `--` into its options, and the program with its arguments."""
-    if verb not in ("scan", "tune") or "--" in words:
+    if verb not in ("scan", "tune", "explain") or "--" in words:
         return None
     rest = list(words[1:])
     for place, word in enumerate(rest):

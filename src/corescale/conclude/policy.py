@@ -19,7 +19,7 @@ from corescale.conclude.stats import Interval, bonferroni, fewest_blocks, hodges
 from corescale.conclude.warnings import warnings
 from corescale.declare import plan
 from corescale.declare.experiment import Experiment
-from corescale.declare.grid import baseline, configurations
+from corescale.declare.grid import baseline, configurations, reference
 from corescale.declare.plan import Block
 from corescale.declare.stop import Stop
 from corescale.records import Configuration, Record
@@ -191,7 +191,7 @@ def decision(records: Sequence[Record], experiment: Experiment, *, finished: boo
 
 
 def still_running(records: Sequence[Record], experiment: Experiment) -> tuple[Configuration, ...]:
-    """The configurations worth another launch: the baseline, and what did not fail too often.
+    """The configurations worth another launch: what all are compared with, and what did not fail too often.
 
     If launches may fail (-i), no number of failures is too many.
     """
@@ -200,7 +200,7 @@ def still_running(records: Sequence[Record], experiment: Experiment) -> tuple[Co
     out = {c for c, n in failures.items() if n >= GIVE_UP_AFTER} | {
         r.configuration for r in bad if r.status == "timeout"
     }
-    return tuple(c for c in configurations(experiment) if c not in out or c == baseline(experiment))
+    return tuple(c for c in configurations(experiment) if c not in out or c == reference(experiment))
 
 
 def should_stop(rule: Stop, log_ratios: Sequence[Interval], blocks: int, budget_spent: bool = False) -> Decision:
@@ -215,7 +215,7 @@ def should_stop(rule: Stop, log_ratios: Sequence[Interval], blocks: int, budget_
 
 
 def _log_ratios(records: Sequence[Record], experiment: Experiment) -> list[Interval]:
-    times, now = table(records, experiment.response), baseline(experiment)
+    times, now = table(records, experiment.response), reference(experiment)
     if now not in times.configurations:
         return []
     others = [c for c in still_running(records, experiment) if c != now and c in times.configurations]

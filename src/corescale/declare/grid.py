@@ -72,6 +72,14 @@ def baseline(experiment: Experiment) -> Configuration:
     )
 
 
+@_once
+def reference(experiment: Experiment) -> Configuration:
+    """What everything is compared with: the baseline; in a scan the first configuration of the reference p."""
+    of_p_ref = (c for c in configurations(experiment) if c.layout.p == experiment.scaling.p_ref)
+    now = baseline(experiment)
+    return next((c for c in of_p_ref if not experiment.is_serial(c)), now) if experiment.scans else now
+
+
 def untyped(experiment: Experiment) -> tuple[tuple[str, Level], ...]:
     """The levels of the baseline that no shell gives; none if the baseline is what this shell would launch."""
     given = {*experiment.baseline.as_typed}

@@ -81,7 +81,7 @@ def confidence(text: str, where: str) -> float:
 
 def budget(text: str) -> dict[str, float | int | None]:
     """Seconds, or launches as 100x; neither for `none`."""
-    launches = re.fullmatch(r"\s*([1-9]\d*)\s*(x|launches)\s*", text)
+    launches = re.fullmatch(r"\s*([1-9]\d{0,8})\s*(x|launches)\s*", text)
     if launches is not None:
         return {"budget": None, "launches": int(launches[1])}
     return {"budget": None if text == "none" else seconds(text, "--budget")}
@@ -91,6 +91,6 @@ def confirmation_pairs(text: str) -> int | None:
     """A number of blocks of `--confirm`; None for `auto`. Raises UsageError."""
     if text == "auto":
         return None
-    if not text.isdecimal():
+    if not re.fullmatch(r"\d{1,6}", text):
         raise UsageError(f"not a number of blocks: {text!r}", where="--confirm", remedy="write --confirm 10, or auto")
     return int(text)

@@ -85,11 +85,8 @@ class Request(RunRequest):
         "wall", "--response", metavar="WHAT", help="what is compared, less is better: wall, region:NAME or metric:NAME"
     )
     metric: list[str] = option([], "--metric", metavar="NAME=SOURCE", help=f"also measure {', '.join(WRITTEN)}")
-    subject_to: list[str] = option([], "--subject-to", metavar="M<=X", help="a bound, such as 'bytes<=1.02*baseline'")
-    min_runs: int = option(8, "-m", "--min-runs", metavar="N", help="blocks before the first look")
     max_runs: int = option(40, "-M", "--max-runs", metavar="N", help="blocks at most")
     warmup: int = option(0, "-w", "--warmup", metavar="N", help="untimed launches of each configuration first")
-    width: str = option("2%", "--width", metavar="2%", help="stop at this half width of every ratio")
     confidence: str = option("95%", "--confidence", metavar="95%", help="confidence of every interval")
     budget: str | None = option(
         None, "--budget", metavar="5m", help="limit of all that corescale does: 90s; or 100x (launches), or none"
@@ -124,6 +121,8 @@ class CountedRequest(Request):
     runs: int | None = option(
         None, "-r", "--runs", metavar="N", help="exactly N blocks (default: until the width is reached)"
     )
+    min_runs: int = option(8, "-m", "--min-runs", metavar="N", help="blocks before the first look")
+    width: str = option("2%", "--width", metavar="2%", help="stop at this half width of every ratio")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,7 +133,9 @@ class ScanRequest(CountedRequest):
     weak: bool = option(False, "--weak", help="weak scaling: work = p x {load}; the command has {load} or {work}")
     seal: bool = option(False, "--seal", help="measure small p first, and seal a forecast of the largest p")
     model: bool = option(False, "--model", help="fit scaling models, explain the columns, and draw the speedup")
-    p_ref: int | None = option(None, "--p-ref", metavar="P", help="reference parallelism (default: the smallest)")
+    p_ref: int | None = option(
+        None, "--p-ref", metavar="P", most=65_536, help="reference parallelism (default: the smallest)"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,6 +143,7 @@ class TuneRequest(Request):
     """Options of `tune`."""
 
     within: str = option("2%", "--within", metavar="2%", help="stop when the answer is this close to the best")
+    subject_to: list[str] = option([], "--subject-to", metavar="M<=X", help="a bound, such as 'bytes<=1.02*baseline'")
     max_runs: int = option(MOST_BLOCKS, "-M", "--max-runs", metavar="N", help="launches of one configuration at most")
     more: bool = option(False, "--more", help="go on with the last run, for as long again")
     explain: bool = option(

@@ -2,6 +2,7 @@
 """The circumstances under which records were taken, and whether those of two runs are the same."""
 
 import hashlib
+import json
 import os
 import platform
 import re
@@ -141,7 +142,7 @@ def programs(argv: Iterable[str]) -> list[str]:
 
 
 def _plain(value: Any) -> Any:
-    return TypeAdapter(Any).dump_python(value, mode="json")
+    return json.loads(json.dumps(value))
 
 
 def _different(part: str, name: str, old: Any, new: Any) -> list[str]:

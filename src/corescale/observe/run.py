@@ -13,7 +13,7 @@ from typing import Protocol
 from corescale.declare import plan
 from corescale.declare.equivalent import detected, distinguishable, reads_show_p
 from corescale.declare.experiment import Experiment
-from corescale.declare.grid import baseline, configurations, untyped
+from corescale.declare.grid import baseline, configurations, reference, untyped
 from corescale.declare.plan import Block, Invocation
 from corescale.declare.stop import CONFIRM_BLOCKS
 from corescale.endings import ending, too_short
@@ -160,34 +160,38 @@ class _Loop:
             return False
         return True
 
-    def say_what_it_buys(self) -> None:
-        """A note after the first launch if the budget is unlikely to decide: what it buys, and which one would
-        decide."""
+    def say_what_it_buys(self, each: float) -> None:
+        """A note after the first launch if the budget is unlikely to decide: what it buys, and which one would decide.
+
+        `each`: seconds that a launch takes, with its hooks and all else that comes between two launches.
+        """
         stop, records = self.experiment.stop, self.store.records
         others = len(distinguishable(self.experiment, detected(records))) - 1
-        if stop.rule != "race" or stop.budget is None or not others or not records or not records[0].wall > 0:
+        if stop.rule != "race" or stop.budget is None or not others or not each > 0:
             return
-        each, buys = records[0].wall, int(max(0.0, self.budget.seconds) / records[0].wall)
+        buys = int(max(0.0, self.budget.seconds) / each)
         wanted = TELLING * (others + 1) + 2 * (CONFIRM_BLOCKS if stop.confirm_pairs is None else stop.confirm_pairs)
         if buys < wanted:
             self.watcher.note(
-                f"a launch takes {each:.3g} s, so the rest of --budget {stop.budget:.0f}s buys about {buys} launches;"
-                f" {others + 1} configurations need about {wanted}: --budget {math.ceil(wanted * each / 60)}m"
+                f"a launch takes {each:.3g} s in all, so the rest of --budget {stop.budget:g}s buys about {buys}"
+                f" launches; {others + 1} configurations need about {wanted}: --budget {math.ceil(wanted * each / 60)}m"
             )
 
     def warm_ups(self) -> Iterator[Block]:
         """Warm-up is repeated when a run is resumed: caches are cold then. Half of a budget is left for measuring.
 
-        The first launch of all is the baseline, if no other counts unless it works, if it shows how long is far too
-        long, or if its env reads tell whether p reaches the program.
+        The first launch of all is the one that all others are compared with, if it shows how long is far too long, or
+        if its env reads tell whether p reaches the program. It is the baseline if no other counts unless that works.
         """
         everyone, wanted = configurations(self.experiment), self.experiment.warmup
         began, before = time.monotonic(), len(self.store.records)
         scan = self.experiment.scans and not self.launcher.virtual
         asks_reads = scan and not wanted and reads_show_p(self.experiment)
         if (self.experiment.same_output or self.experiment.stop.rule == "race" or asks_reads) and not before:
-            yield Block("warmup", (self.baseline,))
-            self.say_what_it_buys()
+            first = self.baseline if self.experiment.same_output else reference(self.experiment)
+            left, launches = self.budget.seconds, 1 + self.launcher.untimed((first,))
+            yield Block("warmup", (first,))
+            self.say_what_it_buys((left - self.budget.seconds) / launches)
         stop = self.experiment.stop
         bounded = stop.budget if stop.binding or stop.rule == "race" else None
         most = math.inf if bounded is None else (bounded - self.earlier) / 2
@@ -253,15 +257,15 @@ class _Loop:
             self.watcher.launching(invocation, self.launcher.line(invocation.configuration))
 
     def check(self, record: Record) -> None:
-        if not record.ok and record.configuration == self.baseline and not self.experiment.ignore_failure:
+        if not record.ok and record.configuration == reference(self.experiment) and not self.experiment.ignore_failure:
             self.must_be_later(record)
         if record.ok and record.origin != "simulated" and not self.short_noted and (said := too_short(record.wall)):
             self.short_noted = True
             self.watcher.note(said)
 
     def must_be_later(self, record: Record) -> None:
-        """Raises the error if the baseline or the reference never worked: everything would be compared with it."""
-        if not any(earlier.ok and earlier.configuration == self.baseline for earlier in self.store.records):
+        """Raises the error if what everything would be compared with never worked."""
+        if not any(earlier.ok and earlier.configuration == record.configuration for earlier in self.store.records):
             remedy = _remedy(record, "make it work, or pass -i: launches may fail then") + self._launched(record)
             raise self._lost(record)(f"{self.called(record)} {ending(record)}", remedy=remedy)
 

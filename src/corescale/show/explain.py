@@ -100,10 +100,11 @@ def lines(shown: Shown) -> Iterator[str]:
         f"{_counted(shown)} x {shown['wall']:.3g} s = {shown['thread_seconds']:.3g} thread-seconds; "
         f"{shown['cores_used']:.2g} cores' worth used, {lost:.2g} lost"
     )
+    places = decimals(shown["thread_seconds"])
     for row, found in shown["rows"].items():
         if found["share"] >= SHOWN:
             words = "   ".join(filter(None, (_about(row, shown), _places(found["sites"]))))
-            yield f"  {row:<22}{found['seconds']:>8.{decimals(shown)}f}{found['share']:>7.1%}   {words}".rstrip()
+            yield f"  {row:<22}{found['seconds']:>8.{places}f}{found['share']:>7.1%}   {words}".rstrip()
     yield from (f"  {sentence}" for sentence in said(shown))
     yield from _cpus(shown)
     yield from _timelines(shown)
@@ -123,9 +124,8 @@ def said(shown: Shown) -> Iterator[str]:
         yield _metrics(shown["efficiency"])
 
 
-def decimals(shown: Shown) -> int:
-    """Digits behind the point of a row's seconds: two, or for less than 0.1 thread-seconds three that matter of all."""
-    whole = shown["thread_seconds"]
+def decimals(whole: float) -> int:
+    """Digits behind the point of seconds: two, or for parts of less than 0.1 s three that matter of the whole."""
     return 2 - math.floor(math.log10(whole)) if 0 < whole < 0.1 else 2
 
 
@@ -136,7 +136,7 @@ def _places(sites: Sequence[Shown]) -> str:
 def _about(row: str, shown: Shown) -> str:
     """How sure a row is, and how it differs from that of the same work with one thread. Results that were kept by an
     earlier version have neither."""
-    rows, parts, places = shown["rows"], [], decimals(shown)
+    rows, parts, places = shown["rows"], [], decimals(shown["thread_seconds"])
     if sampled := rows[row].get("sampled"):
         parts.append(f"[{sampled['low']:.{places}f}, {sampled['high']:.{places}f}]")
     if row == LedgerRow.COMPUTING and shown["compared"]:
@@ -160,7 +160,7 @@ def _beyond(row: Shown, places: int) -> str:
         return f"{seconds:.{places}f} [{low:.{places}f}, {high:.{places}f}] more than at 1 thread"
     if high < 0:
         return f"{-seconds:.{places}f} [{-high:.{places}f}, {-low:.{places}f}] less than at 1 thread"
-    return f"as at 1 thread: {seconds:+.{places}f} [{low:+.{places}f}, {high:+.{places}f}]"
+    return f"as at 1 thread: {seconds:+z.{places}f} [{low:+z.{places}f}, {high:+z.{places}f}]"
 
 
 def _serial(shown: Shown) -> Iterator[str]:
@@ -196,12 +196,13 @@ def brief(place: str) -> str:
 def _swapped(swap: Shown, shown: Shown) -> str:
     level = SHORT.get(f"{swap['factor']}={swap['level']}", str(swap["level"]))
     changed = f"swapping {CHANGES[swap['factor']].words} ({level})"
-    low, high, returned = swap["low"], swap["high"], swap["returned"]
-    if low is None or high is None:
-        return f"{changed} returns {returned:.2f} of the {swap['booked']:.2f} booked, by {swap['pairs']} pairs: too few"
-    if high < 0:
-        return f"{changed} costs {-returned:.2f} [{-high:.2f}, {-low:.2f}]"
-    said = f"{changed} returns {returned:.2f} [{low:.2f}, {high:.2f}] of the {swap['booked']:.2f} booked"
+    places, low, high = decimals(swap["booked"]), swap["low"], swap["high"]
+    if low is not None and high < 0:
+        return f"{changed} costs {-swap['returned']:.{places}f} [{-high:.{places}f}, {-low:.{places}f}]"
+    ends = "" if low is None else f" [{low:z.{places}f}, {high:z.{places}f}]"
+    said = f"{changed} returns {swap['returned']:z.{places}f}{ends} of the {swap['booked']:.{places}f} booked"
+    if low is None:
+        return f"{said}, by {swap['pairs']} pairs: too few"
     if low <= 0:
         return f"{said}: nothing is shown"
     line = shlex.join(["corescale", "tune", "-f", f"{swap['factor']}=auto", "--", *shown["command"]])
@@ -218,7 +219,7 @@ def tables(shown: Shown) -> Iterator[dict[str, Any]]:
     def table(name: str, title: str, head: Sequence[str], cells: Iterable[Sequence[str]]) -> dict[str, Any]:
         return {"name": name, "title": title, "head": head, "words": WORDS, "lines": list(cells)}
 
-    rows, places = shown["rows"].items(), max(3, decimals(shown))
+    rows, places = shown["rows"].items(), max(3, decimals(shown["thread_seconds"]))
     head: tuple[str, ...] = ("row", "seconds", "share", "interval", "call sites")
     yield table("rows", "Every row", head, (
         (row, f"{found['seconds']:.{places}f}", f"{found['share']:.1%}", _about(row, shown),
@@ -317,7 +318,7 @@ def _metrics(found: Shown) -> str:
 
 def side_by_side(before: Shown, now: Shown) -> Iterator[str]:
     """Two results, as `as_json` has them: each row's thread-seconds then, now, and the difference."""
-    places = max(decimals(before), decimals(now))
+    places = max(decimals(each["thread_seconds"]) for each in (before, now))
     yield f"  {'':<22}{'before':>16}{'now':>16}{'difference':>12}"
     for name in ("wall", "thread_seconds"):
         old, new = before[name], now[name]

@@ -118,7 +118,7 @@ def _speedup(found: Scan, best: Row, confidence: float) -> str:
     where = f"at {text.clean(curve.label)}" if curve.label else ""
     where += f" (the largest speedup of {len(found.curves)} curves)" if len(found.curves) > 1 else ""
     this = f"{counted(best.configuration)}{' (oversubscribed)' * best.oversubscribed}"
-    said = text.than(this, short, best.speedup, confidence, found.response)
+    said = text.than(this, short, best.speedup, confidence)
     return f"{where}, {said}" if where else said
 
 
@@ -220,9 +220,9 @@ def _rest(found: Recommendation) -> str:
     """Candidates that failed while they were confirmed; how often the launch to use failed; the one that looked faster
     and failed at times; and constraints that the launch to use is shown neither to meet nor to break."""
     said = [f"{label(c.configuration)} {c.excluded or ''}" for c in found.eliminated]
+    used = [c for c in found.candidates if c.configuration == found.chosen and c.failed[0] and c.excluded is None]
     said += [f"{label(c.configuration)} failed in {c.failed[0]} of {text.count(c.failed[1], 'launch', 'launches')}"
-             for c in found.candidates if c.configuration == found.chosen and c.failed[0] and found.failing is None
-             and c.excluded is None]  # fmt: skip
+             for c in used if found.failing is None or found.chosen != found.baseline]  # fmt: skip
     if (one := found.flaky) is not None:
         failed = f"failed in {one.failures} of {text.count(one.launches, 'launch', 'launches')}"
         said.append(f"{label(one.configuration)} looked {one.faster:.2f}x faster and {failed}")
@@ -239,11 +239,11 @@ def _excluding_baseline(found: Recommendation) -> str | None:
     now = current(found.untyped)
     if found.winner == found.baseline and found.broken is not None:
         return f"no answer: nothing that was tried meets the constraint ({now}: {text.clean(found.broken)})"
-    cost = (
-        "" if found.gain is None else f"; it takes {text.join(text.times(found.gain.map(lambda g: 1 / g)))} of its time"
-    )
+    cost = "" if found.gain is None else f"; it is {text.join(text.times(found.gain))} as fast"
     if found.failing is not None:
-        said = f"{label(found.winner)} is the fastest that never failed; {now} {found.failing}"
+        failed = any(c.failed[0] for c in found.candidates if c.configuration == found.winner)
+        least = "succeeded" if failed else "never failed"
+        said = f"{label(found.winner)} is the fastest that {least}; {now} {found.failing}"
         said = f"not decided, as this may be chance: {said}" if found.by_chance else said
     else:
         meets = "is not shown to break" if found.not_shown else "meets"
@@ -289,7 +289,7 @@ def _tied(configuration: Configuration, most: float | None) -> str:
     return label(configuration) + by
 
 
-def beside(found: Recommendation, response: str) -> list[str]:
+def beside(found: Recommendation) -> list[str]:
     """What else there is besides the answer, a line each."""
     lines = [rehearsal(found.rehearsal)] if found.rehearsal is not None else []
     if found.same:
@@ -308,9 +308,6 @@ def beside(found: Recommendation, response: str) -> list[str]:
             f"cheaper: {label(other.configuration)}: {lost}, {other.fewer:.0%} fewer core-seconds"
             f" ({text.count(other.blocks, 'block')})"
         )
-    for front in found.fronts:
-        points = [f"{label(c)} ({text.value(time, response)}, {value:.6g})" for c, time, value in front.points]
-        lines.append(f"front of {text.quantity_name(response)} and {text.clean(front.metric)}: {'; '.join(points)}")
     if found.tied_with:
         shown = [_tied(c, most) for c, most in found.tied_with[:TIES_SHOWN]]
         more = len(found.tied_with) - len(shown)
@@ -346,9 +343,9 @@ def why_keep(found: Recommendation) -> str:
     now, gain = current(found.untyped), found.gain
     if gain.low is None and gain.estimate > 1:
         return text.than(name, now, gain, found.confidence)
-    seen = text.takes(name, now, gain, found.confidence)
+    seen = text.as_fast(name, now, gain, found.confidence)
     if found.confirmation is None or found.confirmation.verdict is not None:
-        return f"{name} looked faster, but in confirmation pairs {seen.removeprefix(name).strip()}"
+        return f"{name} looked faster, but in confirmation pairs it {seen.removeprefix(name).strip()}"
     more = found.confirmation.more
     return seen if more is None else f"{seen}; about {text.count(more, 'more block')} would decide it"
 
@@ -376,8 +373,10 @@ def _comparison(found: Comparison, confidence: float, response: str) -> str:
         return f"no verdict on {b} against {a}: in no block did both {did}"
     if found.decision == "failed":
         return f"no verdict on {b} against {a}: {_failures(found)}"
-    gain = found.ratio.map(lambda r: 1 / r)
-    return text.than(b, a, gain, confidence, response) + _mean(found)
+    if found.decision == "no difference shown":  # the ratio of the table, in its direction
+        much = f"{text.join(text.times(found.ratio))} the {text.amount_of(response)} of {a}"
+        return f"{found.decision}: {b} takes {much}{text.at_confidence(confidence)}{_mean(found)}"
+    return text.than(b, a, found.ratio.map(lambda r: 1 / r), confidence) + _mean(found)
 
 
 def _mean(found: Comparison) -> str:

@@ -18,7 +18,7 @@ from corescale.conclude.forecast import Prediction, Scored
 from corescale.conclude.models import MODELS, Fit
 from corescale.conclude.models.fit import FEWEST_LEVELS
 from corescale.conclude.models.overhead_factors import OverheadFit
-from corescale.conclude.stats import Interval
+from corescale.conclude.stats import Interval, fewest_blocks
 from corescale.declare.experiment import Constraint, Experiment
 from corescale.declare.outputs import Finding
 from corescale.records import Level
@@ -234,17 +234,17 @@ def timed(label: str, found: Timing, response: str, failures: int) -> str:
     return f"{label}: {mean} {spread}, from {low} to {high}{failed}"
 
 
-def forecast(one: Prediction | Scored, response: str = "wall") -> str:
+def forecast(one: Prediction | Scored, asked: Experiment) -> str:
     """A forecast with its model and its reach; if it was scored, also what was measured."""
-    write = text.quantity(response)
+    write = text.quantity(asked.response)
     label = f"{text.clean(one.label)}: " if one.label else ""
     if isinstance(one, Scored):
         verdict = {True: "covered", False: "missed", None: "no interval"}[one.covered]
         interval = text.join(write(one.forecast))
         made = f"{text.count(one.p, 'core')} from up to {one.largest:g}, {one.made}"
         more = " (oversubscribed: not counted)" if one.oversubscribed else ""
-        return f"{label}{made}: {interval}; measured {text.value(one.measured, response)}: {verdict}{more}"
-    cores, fitted = text.count(one.p, "core"), f"{text.join(write(one.seconds))}{reach(one)}"
+        return f"{label}{made}: {interval}; measured {text.value(one.measured, asked.response)}: {verdict}{more}"
+    cores, fitted = text.count(one.p, "core"), f"{text.join(write(one.seconds))}{reach(one, asked)}"
     said = [f"{label}{cores}: {fitted}"]
     if one.there is not None:
         said = [f"{label}{cores}: measured {text.join(write(one.there))}", f"the model gives {fitted}"]
@@ -254,19 +254,23 @@ def forecast(one: Prediction | Scored, response: str = "wall") -> str:
     return "; ".join([*said, *[f"warning: {one.warning}"] * bool(one.warning)])
 
 
-def reach(one: Prediction) -> str:
-    """How far beyond what was measured a forecast lies, and what an interval takes that it lacks."""
+def reach(one: Prediction, asked: Experiment) -> str:
+    """The confidence of a forecast's interval, or what one takes; and how far beyond what was measured it lies."""
+    confidence = asked.stop.confidence
     far = "" if one.beyond <= 1 else f", extrapolated {one.beyond:.3g} times beyond the {one.measured[1]:g} measured"
-    takes = f", no interval: that takes 6 blocks, and {FEWEST_LEVELS} levels of p beyond what was measured"
-    return far + ("" if one.seconds.low is not None else takes)
+    if one.seconds.low is not None:
+        return text.at_confidence(confidence) + far
+    takes = f"{fewest_blocks(confidence)} blocks, and {FEWEST_LEVELS} levels of p beyond what was measured"
+    return f"{far}, no interval: that takes {takes}"
 
 
-def coverage(scored: Sequence[Scored]) -> str:
+def coverage(scored: Sequence[Scored], confidence: float) -> str:
     """How many forecasts held, without those at more threads than cores."""
     scored = [one for one in scored if one.counts]
     held = [one.covered is True for one in scored]
     if not held:
-        return f"no forecast to score: a run needs {FEWEST_LEVELS} levels of p in its smaller half, and 6 blocks"
+        needs = f"{FEWEST_LEVELS} levels of p in its smaller half, and {fewest_blocks(confidence)} blocks"
+        return f"no forecast to score: a run needs {needs}"
     sealed = [one.covered is True for one in scored if one.made == "sealed"]
     of_them = f", {sum(sealed)} of {len(sealed)} sealed ones" if 0 < len(sealed) < len(held) else ""
     kind = "sealed forecasts" if len(sealed) == len(held) else "forecasts"

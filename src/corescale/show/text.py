@@ -147,7 +147,7 @@ def no_interval(confidence: float) -> str:
     return f"no {percent(confidence)} interval"
 
 
-def than(this: str, other: str, gain: Interval, confidence: float, response: str = "wall") -> str:
+def than(this: str, other: str, gain: Interval, confidence: float) -> str:
     """The sentence for every ratio T(other) / T(this). It claims only what the interval shows; without an interval the
     command only looks faster or slower.
     """
@@ -162,15 +162,15 @@ def than(this: str, other: str, gain: Interval, confidence: float, response: str
         looks = f"as fast as {other}" if equal else f"{value} {word} than {other}"
         return f"{this} {'look' if several else 'looks'} {looks}, but there is {no_interval(confidence)}"
     if decision == "no difference shown":
-        return f"{decision}: {takes(this, other, gain, confidence, response)}"
+        return f"{decision}: {as_fast(this, other, gain, confidence)}"
     said = f"less than {50 * 10.0 ** -len(decimals):g}%" if equal else value
     return f"{this} {'are' if several else 'is'} {said} {word} than {join((other, ends))}{at_confidence(confidence)}"
 
 
-def takes(this: str, other: str, gain: Interval, confidence: float, response: str = "wall") -> str:
-    """`2 threads take 1.02x [0.98, 1.05] the time of 1`, of T(other) / T(this): only the number, without a verdict."""
-    verb, much = "take" if _several(this) else "takes", join(times(gain.map(lambda ratio: 1 / ratio)))
-    return f"{this} {verb} {much} the {amount_of(response)} of {other}{at_confidence(confidence)}"
+def as_fast(this: str, other: str, gain: Interval, confidence: float) -> str:
+    """`2 threads are 1.02x [0.98, 1.05] as fast as 1`, of T(other) / T(this): only the number, without a verdict."""
+    verb = "are" if _several(this) else "is"
+    return f"{this} {verb} {join(times(gain))} as fast as {other}{at_confidence(confidence)}"
 
 
 def _several(this: str) -> bool:

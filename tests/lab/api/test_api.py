@@ -79,11 +79,11 @@ def test_values_are_what_the_command_line_has() -> None:
         options.TuneOptions,
         options.TuneOptions(
             threads=range(1, 4), factor={"level": [1, 6], "bind": "auto"}, budget=90, within=0.05, out=Path("here"),
-            min_runs=7, baseline={"level": 6}, subject_to=["b<=1"], metric={"b": "cpu-time"},
+            max_runs=7, baseline={"level": 6}, subject_to=["b<=1"], metric={"b": "cpu-time"},
         ),
     )  # fmt: skip
     assert made == TuneRequest(
-        threads="1,2,3", factor=["level=1,6", "bind=auto"], budget="90", within="0.05", out="here", min_runs=7,
+        threads="1,2,3", factor=["level=1,6", "bind=auto"], budget="90", within="0.05", out="here", max_runs=7,
         baseline="level=6", subject_to=["b<=1"], metric=["b=cpu-time"],
     )  # fmt: skip
 

@@ -99,7 +99,7 @@ def test_tune_an_openmp_program_with_every_allocator(tmp_path: Path) -> None:
         "return s == 1; }\n"
     )
     subprocess.run(["gcc", "-O1", "-fopenmp", "-o", "my_openmp_program", "p.c"], cwd=tmp_path, check=True)
-    words = ["-m", "2", "-M", "2", "--confirm", "2", "--allocators", "auto", "--", "./my_openmp_program"]
+    words = ["-M", "2", "--confirm", "2", "--allocators", "auto", "--", "./my_openmp_program"]
     found = result("tune", *words, cwd=tmp_path)
     levels = next(factor["levels"] for factor in found["experiment"]["factors"] if factor["name"] == "allocator")
     assert {"system", "mimalloc", "jemalloc", "tcmalloc", "tbbmalloc"} <= set(levels)
@@ -108,7 +108,7 @@ def test_tune_an_openmp_program_with_every_allocator(tmp_path: Path) -> None:
 @needs("pigz")
 def test_tune_pigz_levels_under_a_bound_on_its_output(small: Path, tmp_path: Path) -> None:
     words = ["-f", "level=3,6,9", "--subject-to", "bytes<=1.02*baseline", "--metric", "bytes=stdout-size", "-t", "2"]
-    words += ["--baseline", "level=6", "-m", "1", "-M", "1", "--confirm", "1"]
+    words += ["--baseline", "level=6", "-M", "1", "--confirm", "1"]
     done = corescale("tune", *words, "--", "pigz", "-{level}", "-k", "-c", "-p", "{threads}", str(small), cwd=tmp_path)
     assert "bytes" in done.stdout
     assert "not <=" in done.stdout

@@ -47,6 +47,16 @@ def test_a_track_record_without_forecasts_says_what_a_run_needs(tmp_path: Path) 
     assert done.stdout == "no forecast to score: a run needs 4 levels of p in its smaller half, and 6 blocks\n"
 
 
+def test_at_another_confidence_it_says_what_that_takes(tmp_path: Path) -> None:
+    run = str(scanned(tmp_path, "-r", "8", "-t", "1,2", "--confidence", "99%"))
+    said = corescale("predict", run, "--cores", "4", cwd=tmp_path)
+    assert "no interval: that takes 8 blocks, and 4 levels of p" in said.stdout, said.stderr
+    record = corescale("predict", run, "--track-record", cwd=tmp_path)
+    assert record.stdout.endswith("in its smaller half, and 8 blocks\n"), record.stderr
+    asked = ("predict", run, "--cores", "1", "--model", "amdahl")
+    assert "] at 99%; " in corescale(*asked, cwd=tmp_path).stdout
+
+
 def test_other_runs_and_empty_requests_are_refused(tmp_path: Path) -> None:
     refused(
         corescale("predict", str(FIXTURES["tune"]), "--cores", "4", cwd=tmp_path),

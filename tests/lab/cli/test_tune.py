@@ -111,14 +111,12 @@ def test_one_that_costs_far_fewer_core_seconds_is_named() -> None:
     assert len(records) < 200
 
 
-def test_a_declared_metric_gives_a_front_and_an_undeclared_one_nothing(tmp_path: Path) -> None:
+def test_each_candidate_has_its_declared_metrics(tmp_path: Path) -> None:
     metric = "[metrics.bytes]\nbase = 100\ntimes = {MODE = {a = 1.0, b = 3.0, c = 2.0}}\n"
     found = tuned(tmp_path, TRUTH + metric, *GRID, "--metric", "bytes=stdout-size")
-    (front,) = found["conclusion"]["fronts"]
-    assert [point["value"] for point in front["points"]] == [300, 100]
-    assert [point["levels"]["MODE"] for point in front["points"]] == ["b", "a"]
+    medians = {c["levels"]["MODE"]: c["metrics"]["bytes"] for c in found["conclusion"]["candidates"]}
+    assert medians == {"a": 100, "b": 300, "c": 200}
     without = tuned(tmp_path, TRUTH + metric, *GRID)
-    assert without["conclusion"]["fronts"] == []
     assert not any(candidate["metrics"] for candidate in without["conclusion"]["candidates"])
 
 

@@ -218,7 +218,7 @@ def test_the_shell_is_involved_only_when_asked(machine: Machine) -> None:
         (("x",), {"subject_to": ["b<1"]}, "METRIC<=NUMBER"),
         (("x",), {"subject_to": ["b<=1MiB*baseline"]}, "METRIC<=10MiB"),
         (("x",), {"budget": "soon"}, "90s, 5m or 1h30m"),
-        (("x",), {"width": "0"}, "2% or 0.02"),
+        (("x",), {"within": "0"}, "2% or 0.02"),
         (("x",), {"baseline": "level=3"}, "no factor 'level'"),
         (("x",), {"factor": ["A=1", "A=2"]}, "given twice"),
         ((), {}, "no command"),

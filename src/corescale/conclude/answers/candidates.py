@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Candidates for the recommendation: every configuration that was launched, with the data of the measuring blocks.
 
-Also a cheaper one, the fronts of time and metrics, and failures. These are estimates without a claim.
+Also a cheaper one, and failures. These are estimates without a claim.
 """
 
 import math
@@ -118,16 +118,6 @@ class Cheaper:
 
 
 @dataclass(frozen=True, slots=True)
-class Front:
-    """The configurations that no other one beats in both time and a declared metric, fastest first."""
-
-    metric: str
-    larger_is_better: bool
-    points: tuple[tuple[Configuration, float, float], ...]
-    """configuration, response, metric"""
-
-
-@dataclass(frozen=True, slots=True)
 class Flaky:
     """A configuration that looked faster than the answer and failed in some launches."""
 
@@ -158,27 +148,6 @@ def cheaper(
     return max(worthy, key=lambda t: t.fewer, default=None)
 
 
-def fronts(experiment: Experiment, found: Sequence[Candidate]) -> tuple[Front, ...]:
-    """One for each declared metric except the response; smaller is better unless a constraint asks for `>=`."""
-    wanted = {constraint.metric: constraint.relation for constraint in experiment.tuning.constraints}
-    names = [name for name in experiment.metrics if experiment.response != f"metric:{name}"]
-    made = [_front(name, wanted.get(name) == ">=", found) for name in names]
-    return tuple(front for front in made if len(front.points) > 1)
-
-
-def _front(name: str, larger: bool, found: Sequence[Candidate]) -> Front:
-    sign = -1 if larger else 1
-    points = [
-        (c.configuration, c.time.estimate, c.metrics.get(name, math.nan)) for c in found if c.excluded is None
-    ]  # fastest first, as candidates are
-    best, kept = math.inf, []
-    for point in points:
-        if sign * point[2] < best:
-            best = sign * point[2]
-            kept.append(point)
-    return Front(name, larger, tuple(kept))
-
-
 def fastest_flaky(
     records: Sequence[Record], experiment: Experiment, found: Sequence[Candidate], chosen: Configuration
 ) -> Flaky | None:
@@ -199,19 +168,21 @@ def fastest_flaky(
 def baseline_failures(
     records: Sequence[Record], experiment: Experiment, other: Configuration
 ) -> tuple[str, bool] | None:
-    """How the baseline failed while another never did, and whether that may be chance. None if there is no such case,
-    or if launches may fail (-i) and some succeeded.
+    """How the baseline failed, and whether it may be chance that another one never did. None if there is no such case,
+    or if launches may fail (-i) and the baseline succeeded at least once. If it never did, there is nothing to keep.
 
     Uses Fisher's exact test, with Bonferroni over the configurations that were passed over for the other because they
     failed.
     """
     now, timed = baseline(experiment), [record for record in records if record.timed]
-    if experiment.ignore_failure and any(record.ok and record.configuration == now for record in timed):
+    own = [one for one in (timed if experiment.ignore_failure else records) if one.configuration == now]
+    made = [record.ok for record in own if record.timed]
+    worked, bad = any(record.ok for record in own), made.count(False)
+    if not bad or other == now or (experiment.ignore_failure and worked):
         return None
-    made = [record.ok for record in timed if record.configuration == now]
-    bad, count = made.count(False), sum(record.configuration == other for record in timed)
-    if not bad or other == now:
-        return None
+    if not worked:
+        return f"never succeeded: its last launch {ending(own[-1])}", False
+    count = sum(record.configuration == other for record in timed)
     equal = math.comb(len(made), bad) / math.comb(len(made) + count, bad)
     passed = {r.configuration for r in timed if not r.ok and r.status != "capped"} - {now}
     by_chance = equal * (1 + len(passed)) > 1 - experiment.stop.confidence

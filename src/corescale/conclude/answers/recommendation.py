@@ -14,12 +14,10 @@ from corescale.conclude.answers.candidates import (
     Candidate,
     Cheaper,
     Flaky,
-    Front,
     baseline_failures,
     candidates,
     cheaper,
     fastest_flaky,
-    fronts,
 )
 from corescale.conclude.answers.timing import Averages, averages
 from corescale.conclude.constraints import broken, not_shown
@@ -51,7 +49,6 @@ class Recommendation:
     untyped: tuple[tuple[str, Level], ...] = ()
     """levels of the baseline that the shell does not set; none if the baseline is what the shell would launch"""
     cheaper: Cheaper | None = None
-    fronts: tuple[Front, ...] = ()
     tied_with: tuple[tuple[Configuration, float | None], ...] = ()
     """launched configurations that may be faster than the answer, each with the largest share by which; None:
     unknown"""
@@ -61,7 +58,7 @@ class Recommendation:
     not_shown: tuple[str, ...] = ()
     """the constraints that the launch to use is neither shown to meet nor shown to break"""
     failing: str | None = None
-    """how the baseline failed, if another configuration never failed; None if it did not"""
+    """how the baseline failed: at times while another configuration never did, or always; None if neither"""
     by_chance: bool = False
     """whether those failures may be chance, and the other one is not shown to be faster"""
     others: int = 0
@@ -143,7 +140,6 @@ def recommend(records: Sequence[Record], experiment: Experiment, picked: Configu
         confidence=experiment.stop.confidence,
         candidates=tuple(replace(c, ratio=gain) if gain and c.configuration == best else c for c in found),
         untyped=untyped(experiment),
-        fronts=fronts(experiment, found),
         rehearsal=racing.rehearsal,
         broken=breaks,
         failing=failing,

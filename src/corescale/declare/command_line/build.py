@@ -81,7 +81,7 @@ def experiment(
         response=request.response,
         metrics=once(map(checks.metric, request.metric), "--metric"),
         tuning=Tuning(
-            constraints=tuple(Constraint.parse(text) for text in request.subject_to),
+            constraints=tuple(map(Constraint.parse, request.subject_to)) if isinstance(request, TuneRequest) else (),
             rehearsal=_rehearsal(request, commands[0]),
         ),
         stop=stop,
@@ -204,8 +204,9 @@ MOST = 1_000_000
 
 def _stop(request: Request) -> Stop:
     """The stop rule; raises UsageError."""
-    exactly = request.runs if isinstance(request, CountedRequest) else None
-    for name, runs in {"-r": exactly, "-m": request.min_runs, "-M": request.max_runs}.items():
+    counted = request if isinstance(request, CountedRequest) else CountedRequest()
+    exactly = counted.runs
+    for name, runs in {"-r": exactly, "-m": counted.min_runs, "-M": request.max_runs}.items():
         if runs is not None and runs < 1:
             raise UsageError(f"{runs} runs measure nothing", where=name, remedy=f"write {name} 10")
         if runs is not None and runs > MOST:
@@ -214,12 +215,13 @@ def _stop(request: Request) -> Stop:
         raise UsageError(
             f"{request.warmup} is not a number of warm-ups", where="-w", remedy="write -w 1, or leave it out"
         )
-    least, most = _blocks(request)
-    usual = type(request)
-    if exactly and (request.min_runs, request.max_runs) != (usual.min_runs, usual.max_runs):
-        raise UsageError("-r leaves no choice to -m and -M", where="-r", remedy="leave out -r, or -m and -M")
+    least, most = _blocks(counted.min_runs, request.max_runs, type(request).max_runs)
+    usual = (CountedRequest.min_runs, CountedRequest.max_runs, CountedRequest.width)
+    if exactly and (counted.min_runs, counted.max_runs, counted.width) != usual:
+        remedy = "leave out -r, or -m, -M and --width"
+        raise UsageError("leaves no choice to -m, -M and --width", where="-r", remedy=remedy)
     rule: dict[str, Any] = {
-        "width": share(request.width, "--width"),
+        "width": share(counted.width, "--width"),
         "confidence": confidence(request.confidence, "--confidence"),
         **_limit(request, exactly),
         "confirm_pairs": 0,
@@ -235,14 +237,13 @@ def _stop(request: Request) -> Stop:
     return Stop.model_validate(rule)
 
 
-def _blocks(request: Request) -> tuple[int, int]:
+def _blocks(least: int, most: int, usual_most: int) -> tuple[int, int]:
     """The blocks at the first and the last look. If one is typed, the usual other one moves. Raises UsageError."""
-    least, most, usual = request.min_runs, request.max_runs, type(request)
     if least <= most:
         return least, most
-    if most == usual.max_runs:
+    if most == usual_most:
         return least, least
-    if least == usual.min_runs:
+    if least == CountedRequest.min_runs:
         return most, most
     raise UsageError(
         f"at least {least} runs contradict at most {most}", where="-m", remedy=f"write -m {most} -M {least}"

@@ -14,7 +14,7 @@ from corescale.declare.experiment import RESPONSE, Command, Experiment, Factor
 from corescale.declare.grid import configurations
 from corescale.declare.programs import bundled
 from corescale.declare.request import CompareRequest, RunRequest, TuneRequest
-from corescale.errors import UsageError
+from corescale.errors import ProgramError, UsageError
 
 MOST = 100_000
 """most combinations of levels, counted before those that are the same launch are left out"""
@@ -24,7 +24,7 @@ SHELLS = ("sh", "bash", "dash", "zsh", "ksh", "fish", "none", "default")
 
 
 def must_be_commands(request: CompareRequest, words: Sequence[str]) -> None:
-    """Raises UsageError for no command, an empty one, or the words of one command that lacks its quotes."""
+    """Raises UsageError for no command or an empty one, and ProgramError for a word that may be an argument."""
     if not words or not all(word.strip() for word in words):
         what = "an empty command" if words else "no command"
         raise UsageError(what, where="compare", remedy="write each between quotes: compare 'sleep 1' 'sleep 2'")
@@ -42,7 +42,7 @@ def must_be_commands(request: CompareRequest, words: Sequence[str]) -> None:
         if strange is not None:
             remedy = f"quote each command: corescale compare {shlex.quote(' '.join(words))} 'ANOTHER'"
             remedy += f"; or correct {strange!r}"
-            raise UsageError(f"{strange!r} is not a program", where="compare", remedy=remedy)
+            raise ProgramError(f"{strange!r} is not a program", where="compare", remedy=remedy)
 
 
 def metric(text: str) -> tuple[str, str]:

@@ -221,7 +221,7 @@ def _as_typed(value: Decimal, low: Decimal) -> str:
 
 def baselines(text: str, chosen: Sequence[Factor], machine: Machine) -> list[tuple[str, Level]]:
     """Factor and level of the baseline, if `--baseline` names it; raises UsageError."""
-    by_name = {factor.name: factor for factor in chosen}
+    by_name = {factor.name: factor for factor in chosen if factor.kind != "command"}  # the reference is typed first
     result = []
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, value = pair(part, "--baseline")

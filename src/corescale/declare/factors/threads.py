@@ -64,9 +64,9 @@ class Threads(Count):
 
 
 def outermost(text: str) -> int | None:
-    """The threads that a variable asks for, of its outermost level; None if it is not a number."""
+    """The threads that a variable asks for, of its outermost level; None if it is not such a number."""
     first = text.partition(",")[0].strip()
-    return int(first) if first.isdecimal() and int(first) > 0 else None
+    return int(first) if first.isdecimal() and 0 < int(first) <= MOST else None
 
 
 def with_thread_variables(launch: Launch, threads: int) -> Launch:

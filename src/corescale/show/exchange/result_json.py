@@ -17,7 +17,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from corescale import __version__
-from corescale.conclude.answers.candidates import Candidate, Cheaper, Flaky, Front
+from corescale.conclude.answers.candidates import Candidate, Cheaper, Flaky
 from corescale.conclude.answers.findings import Answer
 from corescale.conclude.answers.overheads import Modelled
 from corescale.conclude.answers.recommendation import Recommendation
@@ -159,8 +159,6 @@ OBJECTS: Mapping[str, Object] = {
     "Regret": _object(Regret, "estimate bound"),
     "Candidate": _object(Candidate, "configuration regret metrics"),
     "Cheaper": _object(Cheaper, "configuration slower fewer_core_seconds=fewer blocks"),
-    "Point": _tuple(configuration=Configuration, response=float, value=float),
-    "Front": _object(Front, "metric larger_is_better", points=Key(["Point"])),
     "Tied": _tuple(configuration=Configuration, faster_at_most=float),
     "Flaky": _object(Flaky, "configuration faster failures launches"),
     "Rehearsal": _object(
@@ -171,13 +169,13 @@ OBJECTS: Mapping[str, Object] = {
     ),
     "Recommendation": _object(
         Recommendation,
-        "keep_baseline chosen baseline winner within candidates cheaper fronts flaky rehearsal",
+        "keep_baseline chosen baseline winner within candidates cheaper flaky rehearsal",
         kind=_constant("recommendation"),
         line=Key(str, lambda found, result: result.line(found.chosen), "to paste into a shell"),
         gain=Key(says="T(baseline) / T(winner), from confirmation pairs alone"),
         tied_with=Key(["Tied"], says="what may be faster than the chosen one; null if no bound can be given"),
         not_shown=Key(says="constraints that the chosen one is not shown to meet or break"),
-        failing=Key(says="how often the baseline failed, and the winner never"),
+        failing=Key(says="how the baseline failed: always, or while the winner never did"),
         by_chance=Key(says="whether those failures may be chance, so that nothing is decided"),
     ),
     "Gated": _object(Gated, "of ratio verdict", limit=Key(says="increase that is allowed: 0.05 is 5%")),

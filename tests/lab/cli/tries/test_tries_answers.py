@@ -47,6 +47,17 @@ TRIES: tuple[Try, ...] = (
     ("printf 'serial = 0.1\\n' > model.toml", 0, ""),
     (f"corescale scan -q -r 6 -t 1,2 {FAKE} model.toml -- x | grep -E 'model:|speedup 1 is'", 1, ""),
     (f"corescale scan -q -r 6 -t 1,2 --model {FAKE} model.toml -- x | grep -c -E 'model:|speedup 1 is'", 0, "2"),
+    (  # What fails at the largest p says nothing of the others.
+        "corescale scan -q -r 3 -t 1,2 -- sh -c 'exit $((OMP_NUM_THREADS - 1))'",
+        3,
+        "2 threads: all 2 launches failed with exit code 1; 1 thread took",
+    ),
+    (  # Twelve launches and a warm-up come before the largest p, whose forecast is sealed.
+        "corescale scan -q --seal -r 6 -t 1,2,4 -- sh -c 'echo $OMP_NUM_THREADS >> sealed' >/dev/null;"
+        " grep -n -m1 4 sealed",
+        0,
+        "1[4-9]:4",
+    ),
     (
         "corescale scan -q -r 3 -t 1,2 -i -- sh -c 'exit $((OMP_NUM_THREADS - 1))'",
         3,

@@ -50,7 +50,7 @@ TRIES: tuple[Try, ...] = (
     ("corescale scan -r two -- true", 2, "corescale: scan: invalid value for '-r'"),
     ("corescale scan", 2, "corescale: no command; put it after the options"),
     ("corescale report", 2, "corescale: report: missing argument 'RUN...'"),
-    ("corescale compare sleep 0.1", 2, "corescale: compare: '0.1' is not a program; quote each command"),
+    ("corescale compare sleep 0.1", 4, "corescale: compare: '0.1' is not a program; quote each command"),
     (
         "corescale compare 'grep -R TODO *'",
         2,
@@ -222,7 +222,14 @@ TRIES: tuple[Try, ...] = (
         2,
         "corescale: --p-ref: p = 7 is not measured; write one of 1, 2",
     ),
-    ("corescale scan --p-ref 0 -t 1,2 -- touch made", 2, "corescale: --p-ref: p = 0 is not measured"),
+    *(
+        (
+            f"corescale scan --p-ref {p} -t 1,2 -- touch made",
+            2,
+            "corescale: scan: invalid value for '--p-ref': should be gr",
+        )
+        for p in (0, -1)
+    ),
     ("corescale compare --gate 5 true false", 2, "corescale: --gate: '5' would be 500%; write 5% or 0.05"),
     (
         "corescale scan --json --export-json - -- true",

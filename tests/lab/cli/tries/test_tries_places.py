@@ -115,6 +115,12 @@ AFRESH: tuple[Try, ...] = (
         "corescale: interrupted; what was measured is kept in cut/.*; the same command continues",
     ),
     (
+        "corescale scan -q --fresh -r 1000 -t 1 --out anew -- sleep 0.3 &"
+        f" {UNTIL_MEASURED.replace('cut', 'anew')}; kill $!; wait $!",
+        143,
+        "corescale: interrupted; what was measured is kept in anew/.* .corescale report.$",
+    ),
+    (
         "trap '' HUP; rm -r cut; corescale scan -q -r 4 -t 1 --out cut -- sleep 0.3 &"
         f" {UNTIL_MEASURED}; kill -HUP $!; wait $!",
         0,

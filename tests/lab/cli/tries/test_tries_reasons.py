@@ -51,7 +51,7 @@ TRIES: tuple[Try, ...] = (
     (
         "corescale scan -r 3 -m 5 -- true",
         2,
-        "corescale: -r: -r leaves no choice to -m and -M; leave out -r, or -m and -M",
+        "corescale: -r: leaves no choice to -m, -M and --width; leave out -r, or -m",
     ),
     ("corescale scan -r 6 -m 10 -M 3 -- true", 2, "corescale: -m: .* 10 .* 3; write -m 3 -M 10"),
     ("corescale scan -w -1 -- true", 2, "corescale: -w: -1 .*; write -w 1, or leave it out"),
@@ -73,6 +73,24 @@ TRIES: tuple[Try, ...] = (
         2,
         "corescale: --gate: no gate on 'cpu=5%,memory'; write one of .*, and --gate once for each",
     ),
+    # What has no effect is no option there.
+    (
+        "corescale scan --metric m=peak-memory --subject-to 'm<=1' -- true",
+        2,
+        "corescale: scan: no such option: --subject-to; only tune takes a bound",
+    ),
+    ("corescale tune --width 1% -- true", 2, "corescale: tune: no such option: --width; did you mean --within"),
+    ("corescale scan -r 6 --width 1% -- true", 2, "corescale: -r: leaves no choice to -m, -M and --width; leave out"),
+    ("corescale compare true nosuch", 4, "corescale: compare: 'nosuch' is not a program; .*; or correct 'nosuch'"),
+    ("corescale explain ls -l", 2, "corescale: explain: no such option: -l; put -- before the program: "),
+    ("corescale study run --replay x --outputs y", 2, "corescale: --replay: launches what .*; drop --levels"),
+    ("corescale doctor --noise 5m --topology", 2, "corescale: --noise --topology: contradict each other; drop one"),
+    ("corescale compare --baseline command=nosuch true false", 2, "corescale: --baseline: no factor 'command'; fac"),
+    # Numbers of any size.
+    ("corescale scan -f affinity=0-99999999999 -- true", 2, "corescale: .*'0-99999999999'; write numbers and ranges"),
+    ("corescale scan -t 1-$(printf 9%04999d 0) -- true", 2, "corescale: threads: '1-90"),
+    ("corescale tune --confirm $(printf 9%04999d 0) -- true", 2, "corescale: --confirm: not a number of blocks: '90"),
+    ("corescale tune --budget $(printf 9%0400d 0)x -- true", 2, "corescale: --budget: '90.*; write 90s, 5m or 1h30m"),
 )
 
 

@@ -22,6 +22,12 @@ TRIES: tuple[Try, ...] = (
         ".*in one launch",
     ),
     (f"corescale scan {QUIETLY} -- true $'\\xff' >/dev/null", 0, ""),
+    (  # A second run is compared with the first: its program, and the variables.
+        f"printf '#!/bin/sh\\n' > $'\\xff'; chmod +x $'\\xff'; for k in 1 2; do LC_X=$'\\xff' corescale scan {QUIETLY}"
+        " -- $'./\\xff' | head -1; done",
+        0,
+        "1 thread: ",
+    ),
     ("corescale scan $'--\\xff' -- true", 2, r"corescale: scan: no such option: --\\udcff"),
     # Records that somebody changed.
     (f"corescale scan {QUIETLY} --out runs -- true >/dev/null && mv runs/scan-*/1 kept && ls -d kept", 0, "kept"),
@@ -29,6 +35,9 @@ TRIES: tuple[Try, ...] = (
     ("cd /proc && corescale report $OLDPWD/kept", 0, "1 thread: "),
     ("cd /proc && corescale report -o r.html $OLDPWD/kept", 2, "corescale: r.html: cannot be written: No such file"),
     ("corescale report -o no/r.html kept", 2, "corescale: no/r.html: cannot be written: no such folder"),
+    ("corescale report -o - kept 2>/dev/null | tail -1", 0, "</html>"),
+    ("corescale report -o - --json kept", 2, "corescale: --json -: two outputs would be on standard output"),
+    (f"corescale scan {QUIETLY} --report - -- true 2>/dev/null | head -1", 0, "<!DOCTYPE html>"),
     ("corescale report --extract kept", 6, "corescale: kept: cannot be read: Is a directory; give a report.html"),
     ("corescale report --extract no.html", 6, "corescale: no.html: cannot be read: No such file .*; give a report"),
     ("corescale report --extract r.html --out /proc/no", 6, "corescale: .*: cannot be written: .*; choose --out DIR"),

@@ -31,6 +31,17 @@ TRIES: tuple[Try, ...] = (
         0,
         "1",
     ),
+    (  # A launch has its hooks with it: 4 s buy less than 14 of them.
+        "corescale tune --budget 4s -t 1 -P n 1 9 --prepare 'sleep 0.3' -- true {n} 2>&1 >/dev/null"
+        " | grep -c -E 'in all, so the rest of --budget 4s buys about 1?[0-9] launches; 9 conf'",
+        3,
+        "1",
+    ),
+    (  # What never succeeded is nothing to keep, however few launches show it.
+        "corescale tune -q -i --budget 20x -t 1 -L n 3,0 -- sh -c 'exit {n}'",
+        0,
+        "threads=1 n=0 is the fastest that never failed; threads=1 n=3 never succeeded: its last launch",
+    ),
     ("corescale tune -q --budget 3x -t 1,2,3,4 -- sleep 0.1", 3, "no answer|not decided"),
     (
         "corescale tune -q --budget 4x -t 1,2 -- sh -c 'case $LD_PRELOAD in *env_reads*) exit 9; esac; sleep 0.0$((3 /"

@@ -76,6 +76,14 @@ def test_what_costs_is_not_said_to_return() -> None:
     assert "returns" not in said
 
 
+def test_what_little_was_booked_has_digits() -> None:
+    little = Swap("allocator", "mimalloc", 0.0021, Interval(-0.00001, -0.0003, 0.0004, 0.95, 10))
+    said = "\n".join(lines(as_json(Explanation(booked(), {}, (), {}, swaps=(little,)))))
+    assert "returns -0.00001 [-0.00030, 0.00040] of the 0.00210 booked: nothing is shown" in said
+    nothing = replace(little, returned=Interval(-1e-9, -1e-9, 1e-9, 0.95, 10))
+    assert "-0.0" not in "\n".join(lines(as_json(Explanation(booked(), {}, (), {}, swaps=(nothing,)))))
+
+
 @pytest.mark.parametrize(("rows", "names"), [
     ({}, ()),
     ({"computing": 2.0}, ("GLIBC_TUNABLES",)),
