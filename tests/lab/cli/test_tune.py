@@ -25,6 +25,7 @@ from corescale.observe.launchers.fake import Fake
 from corescale.observe.launchers.landscape import Landscape
 from corescale.observe.run import run
 from corescale.records import Record
+from corescale.show import headline
 from support.commands import ROOT, answered, corescale, refused
 
 GRID = ["-t", "1,2", "-f", "MODE=a,b,c", "-f", "SIZE=1,2,3,4", "--baseline", "MODE=a,SIZE=1"]
@@ -156,7 +157,7 @@ def test_a_rehearsal_that_agrees_spares_full_launches_of_what_is_far_behind() ->
     assert len({r.configuration for r in full}) < 24
     assert fake.truth(answer.chosen) <= 1.02 * fake.truth(fake.best())
     assert sum(r.wall for r in records) < sum(r.wall for r in plain)
-    assert f"the {len(answer.rehearsal.kept)} of 24" in answer.rehearsal.says
+    assert f"the {len(answer.rehearsal.kept)} of 24" in headline.rehearsal(answer.rehearsal)
 
 
 def test_a_rehearsal_that_misleads_is_not_trusted() -> None:
