@@ -30,7 +30,10 @@ class series {
                                   std::type_identity<capacity_vector<Base>>>::type;
 
  public:
-  constexpr series() : series(Base(0.0)) {}
+  /// 0. For a fixed Order it is one block of zeros, so that g++ writes an array of them by memset().
+  constexpr series() : coefficients_{} {
+    if constexpr (!is_fixed) coefficients_.push_back(Base(0.0));
+  }
   // NOLINTBEGIN(google-explicit-constructor): numbers become it as they become double
   template <class Number>
   requires(std::is_arithmetic_v<Number> && !std::is_same_v<Number, Base>) constexpr series(Number value)

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include "corescale/tape/detail/cheap.hpp"
@@ -188,21 +189,25 @@ inline constexpr auto steps_back = [] {
   return all;
 }();
 
-/// The operations of a chunk from operation i back: `weight` is its adjoint. Returns that of the operation before the chunk.
+/// The operations of a chunk from operation i back.
 ///
 /// Often the operation before is the last operand, and its adjoint was written just now: it is then taken from the
-/// register and not from memory, which would wait for the store. On Zen 4 that is a third of the sweep.
+/// register and not from memory, which would wait for the store. On Zen 4 that is a third of the sweep. The adjoint of a
+/// series is read from memory, because g++ has no register for it as a pair and as two numbers.
 /// Inlined by order, as g++ would keep the parts of a series in memory.
 template <class Base, class Chunk>
-[[gnu::always_inline]] inline Base go_back_over(Chunk& chunk, std::size_t i, const Base* kept, Base* adjoints,
-                                                Base weight) {
-  Base* at = adjoints + i;  // the adjoint of the operation before
+[[gnu::always_inline]] inline void go_back_over(Chunk& chunk, std::size_t i, const Base* kept,
+                                                Base* adjoints) {
+  constexpr bool in_register = std::is_floating_point_v<Base>;
+  Base* at = adjoints + i;
+  Base weight = *at;
   const operation* next = chunk.operations() + (i + 1 - chunk.first);
   for (;;) {
     const operation one = *--next;
-    const Base mine = weight;
-    --at;
+    const std::conditional_t<in_register, const Base, const Base&> mine = in_register ? weight : *at;
+    --at;  // the adjoint of the operation before
     const auto go_on = [&](const Base& written) __attribute__((always_inline)) {
+      if constexpr (!in_register) return;
       if (&written == at)
         weight = written;
       else
@@ -228,12 +233,12 @@ template <class Base, class Chunk>
         go_on(adjoints[one.x()] -= mine);
         break;
       case step_back::nothing:
-        if (next == &chunk.begin) return weight;
-        weight = *at;
+        if (next == &chunk.begin) return;
+        go_on(*at);
         break;
       case step_back::one:
         if (is_zero(mine)) {
-          weight = *at;
+          go_on(*at);
         } else {
           go_on(adjoints[one.x()] += mine * kept[0]);
         }
@@ -241,7 +246,7 @@ template <class Base, class Chunk>
         break;
       case step_back::two:
         if (is_zero(mine)) {
-          weight = *at;
+          go_on(*at);
         } else {
           adjoints[one.x()] += mine * kept[0];
           go_on(adjoints[one.y()] += mine * kept[1]);
@@ -253,7 +258,7 @@ template <class Base, class Chunk>
           if (!is_zero(kept[0])) adjoints[one.x()] += mine * kept[0];
           if (!is_zero(kept[1])) adjoints[one.y()] += mine * kept[1];
         }
-        weight = *at;
+        go_on(*at);
         kept += 2;
         break;
       default:
@@ -268,9 +273,8 @@ template <class Base, class Chunk>
 template <class Base, class Alloc>
 requires is_cheap<Base>
 void reverse_sweep(const operation_list<Base, Alloc>& operations, std::uint32_t last, Base* adjoints) {
-  Base weight = adjoints[last];
   for_each_chunk_back(operations, last, [&](auto& chunk, std::size_t i, const Base* kept) {
-    weight = go_back_over(chunk, i, kept, adjoints, weight);
+    go_back_over(chunk, i, kept, adjoints);
   });
 }
 
