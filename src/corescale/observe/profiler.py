@@ -182,13 +182,14 @@ def _profile(path: Path, replaced: int, killed: int) -> Profile:
         raise CorescaleError("a profile of another corescale's profiler", where=str(path))
     threads = _area(path, _THREADS_AT, _THREAD, min(int(header["threads"]), _MOST_THREADS))
     threads = threads[threads["id"] > 0]
-    end = int(max(header["ended"], threads["ended"].max(initial=0), threads["since"].max(initial=0)))
+    last = (int(header["census"][0]) & ((1 << _TIME_BITS) - 1)) * _STEP + int(header["started"])  # change of a state
+    end = int(max(header["ended"], last, threads["ended"].max(initial=0), threads["since"].max(initial=0)))
     if not header["finished"]:
         end = replaced or max(end, killed)
     stacks = _area(path, _STACKS_AT, _STACK, _MOST_STACKS)
     stacks, regions = stacks[stacks["depth"] > 0], _area(path, _REGIONS_AT, _REGION, _MOST_REGIONS)
     length = min(_MOST_BUCKETS, (end - int(header["started"])) // BUCKET + 1)
-    shares = _shares(header, threads, end)
+    shares = _shares(header, threads, max(0, end - last))
     return Profile(
         process=int(header["process"]),
         executable=bytes(header["executable"]).decode(errors="replace"),
@@ -219,13 +220,12 @@ def _area(path: Path, offset: int, kind: Any, count: int) -> Any:
     return np.fromfile(path, kind, count, offset=offset)
 
 
-def _shares(header: Any, threads: Any, end: int) -> dict[str, float]:
-    """What threads booked, and for a killed program also what was still to be booked; `alone` is beside the others."""
+def _shares(header: Any, threads: Any, unbooked: int) -> dict[str, float]:
+    """What threads booked, and what a killed program had still to book; `alone` is beside the others."""
     sums = threads["share"].sum(axis=0)
     found = {name: seconds(value) for name, value in zip(SHARES, sums, strict=True)}
     word = int(header["census"][0]) | int(header["census"][1]) << 64
-    last = (word & ((1 << _TIME_BITS) - 1)) * _STEP
-    rest, free = seconds(max(0, end - int(header["started"]) - last)), int(header["processors"])
+    rest, free = seconds(unbooked), int(header["processors"])
     there = [max(0, (word >> (_TIME_BITS + _WIDTH * k) & ((1 << _WIDTH) - 1)) - _OFFSET) for k in range(len(_COUNTS))]
     found["alone"] = seconds(header["alone"]) + rest * (there[0] == 1)
     found["excess"] += rest * max(0, there[0] - free)
