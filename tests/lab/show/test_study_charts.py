@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Charts of a study: what a declaration asks for is what is drawn."""
 
+import math
 import re
 from dataclasses import replace
 
@@ -172,6 +173,31 @@ def test_an_upright_title_ends_where_its_panel_does() -> None:
     assert all(Bbox.intersection(a, b) is None for i, a in enumerate(titles) for b in titles[:i])
     boxes = [axes.get_tightbbox() for axes in shown]
     assert all(box and title.height <= box.height for title, box in zip(titles, boxes, strict=True))
+
+
+def test_launches_that_count_as_1_have_a_panel_and_panels_with_a_reference_share_a_range() -> None:
+    relative: dict[str, object] = {"to": {"threads": "min"}, "within": ["allocator", "load"]}
+    (chart,) = of(bars(facet=("load", "threads"), normalise=relative, reference=1))
+    assert chart.columns == ("threads=1", "threads=4") and not chart.own_y
+    serial = [mark for panel in chart.panels if panel.column == "threads=1" for s in panel.series for mark in s.marks]
+    assert [mark.y for mark in serial] == pytest.approx([1] * len(serial))
+    assert all(mark.low is not None and mark.low < 1 for mark in serial), "they scatter as any other launches"
+
+
+def test_nine_names_below_each_of_three_panels_do_not_overlap() -> None:
+    names = ("system", "corescale", "mimalloc", "jemalloc", "tcmalloc", "tbbmalloc", "snmalloc", "scudo", "hoard")
+    rows = pd.concat(samples.grid_frame().assign(allocator=name, load=load) for name in names for load in (1, 4, 16))
+    shown = samples.shown_by(samples.RESULTS["grid"]().experiment, outputs=(bars(facet=("threads", "load")),))
+    (chart,) = charts.of_declared(rows, shown)
+    figure = drawing._titled(chart)
+    figure.draw_without_rendering()
+    below = [axes for axes in figure.axes if axes.get_xticklabels()]
+    assert len(below) == 3
+    for axes in below:
+        label, places = axes.get_xticklabels()[0], axes.transData.transform([(0, 0), (1, 0)])
+        apart = (places[1][0] - places[0][0]) * math.sin(math.radians(label.get_rotation()))
+        label.set_rotation(0)
+        assert apart > label.get_window_extent().height
 
 
 def test_layouts_are_labelled_as_threads_x_ranks() -> None:

@@ -72,18 +72,27 @@ class Answer:
 
 
 def answers(found: "pd.DataFrame", experiment: Experiment, finding: Finding) -> tuple[Answer, ...]:
-    """One for each combination of levels of `each`, in their order; intervals at the declared confidence."""
+    """One for each combination of levels of `each`, in their order; intervals at the declared confidence.
+
+    Levels whose launches all failed, or are all oversubscribed where the finding wants none, have no verdict.
+    """
     for side in finding.sides.values():
         if name := next((name for name in side if name in BLOCK), ""):
             raise UsageError(f"{name} cannot be compared within a block", where=f"finding {finding.name}")
     lost = {tuple(at.items()): rows for at, rows in groups(found, finding.each, finding.where, failed=True)}
+    crowded = {name: of for name, of in finding.where.items() if name != "oversubscribed"}
+    every = dict.fromkeys(tuple(at.items()) for at, _ in groups(found, finding.each, crowded))
     asked = [*groups(found, finding.each, finding.where)]
     if asked and not finding.line:
         values = _values(found, finding)
         asked = [(at, rows.join(values)) for at, rows in asked]
-    made = [_answer(rows, found, lost.pop(tuple(at.items()), found[:0]), experiment, finding, at) for at, rows in asked]
-    made += [missing(finding, dict(at), absent(found, {**finding.where, **dict(at)})) for at in lost]
-    return tuple(made) or (missing(finding, {}, absent(found, finding.where)),)
+    made = {
+        (key := tuple(at.items())): _answer(rows, found, lost.get(key, found[:0]), experiment, finding, at)
+        for at, rows in asked
+    }
+    for at in every | lost:
+        made.setdefault(at, missing(finding, dict(at), absent(found, {**finding.where, **dict(at)})))
+    return tuple(made.values()) or (missing(finding, {}, absent(found, finding.where)),)
 
 
 def groups(

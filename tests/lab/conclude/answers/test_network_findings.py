@@ -166,6 +166,14 @@ def test_an_uneven_split_is_not_taken_for_the_effect(name: str) -> None:
     assert verdicts(machine(1, 16, 1), split, name, even) == {expected}
 
 
+def test_an_uneven_split_over_sockets_is_taken_neither_for_the_effect_nor_against_it() -> None:
+    """On four sockets each thread has an iteration, or none: equal times, on a machine that scales perfectly."""
+    here, even = machine(4, 8, 1), (*FEWER, "iterations=96")
+    for name, expected in (("no_gain_beyond_two_sockets", "does not hold"), ("hybrid_scales_over_sockets", "holds")):
+        assert verdicts(here, split, name) == {"not on this machine"}
+        assert verdicts(here, split, name, even) == {expected}
+
+
 def mix(c: Configuration, p: int) -> float:
     """The source's story on 24 cores: with the allocator 8 x 3 is 5.3 times as fast; 12 x 2 and 6 x 4 are slower."""
     gain = 1.0
@@ -221,17 +229,17 @@ def test_what_smt_cannot_give_is_not_taken_for_the_baselines_fault() -> None:
     assert verdicts(here, lambda c, p: 100 / speed(c), "ours_scales") == {"holds"}
     stuck: Truth = lambda c, p: 100 / (min(speed(c), 4) if c["build"] == "openmp" else speed(c))  # noqa: E731
     assert verdicts(here, stuck, "baseline_stops_scaling", even) == {"holds"}
-    assert verdicts(here, lambda c, p: 100 / speed(c), "both_hardware_threads_help") == {"holds"}
+    assert verdicts(here, lambda c, p: 100 / speed(c), "both_hardware_threads_help", even) == {"holds"}
     assert verdicts(machine(1, 4, 1), stuck, "both_hardware_threads_help") == {"not on this machine"}
 
 
 def test_sockets_are_compared_where_there_are_four() -> None:
-    here = machine(4, 4, 1)
+    here, even = machine(4, 4, 1), (*FEWER, "iterations=48")
     stuck: Truth = lambda c, p: 100 / min(speed(c, smt=1), 8 if c["build"] == "openmp" else 99)  # noqa: E731
-    assert verdicts(here, stuck, "no_gain_beyond_two_sockets") == {"holds"}
-    assert verdicts(here, stuck, "hybrid_scales_over_sockets") == {"holds"}
-    assert verdicts(here, lambda c, p: 100 / speed(c, smt=1), "no_gain_beyond_two_sockets") == {"does not hold"}
-    assert verdicts(machine(2, 4, 1), stuck, "no_gain_beyond_two_sockets") == {"not on this machine"}
+    assert verdicts(here, stuck, "no_gain_beyond_two_sockets", even) == {"holds"}
+    assert verdicts(here, stuck, "hybrid_scales_over_sockets", even) == {"holds"}
+    assert verdicts(here, lambda c, p: 100 / speed(c, smt=1), "no_gain_beyond_two_sockets", even) == {"does not hold"}
+    assert verdicts(machine(2, 4, 1), stuck, "no_gain_beyond_two_sockets", even) == {"not on this machine"}
 
 
 def test_a_slower_program_does_not_lower_its_serial_time() -> None:

@@ -116,13 +116,10 @@ def normalised(asked: Asked) -> Asked:
     for name in wanted.within:
         present(name, rows, asked.chart.name)
     keys = list(dict.fromkeys(("machine", *wanted.within)))
-    panels = set(asked.chart.facet) & set(wanted.to)
     means = rows[base].groupby(keys)[asked.value].agg(asked.chart.statistic).rename("_base")
     scaled = rows.join(means, on=keys)
     ratio = scaled[asked.value] / scaled["_base"]
     scaled = scaled.assign(**{asked.value: 1 / ratio if wanted.inverse else ratio}).dropna(subset=[asked.value])
-    if panels and not scaled[~base.reindex(scaled.index)].empty:
-        scaled = scaled[~base.reindex(scaled.index)]  # their panel would show nothing but 1
     if scaled.empty:
         raise UsageError("nothing was measured to normalise by", where=where, remedy="change `to` or `within`")
     return replace(asked, rows=scaled)

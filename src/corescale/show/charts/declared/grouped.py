@@ -24,10 +24,11 @@ def lines(asked: Asked) -> Chart:
 
 
 def bars(asked: Asked) -> Chart:
-    """Bars side by side; panels with very different ranges have an axis each, unless they share one reference."""
+    """Bars side by side; panels with very different ranges have an axis each, unless they share a reference."""
     made = _grouped(asked, "bars")
     highest = [max(float(m.y) for s in panel.series for m in s.marks) for panel in made.panels]
-    comparable = asked.chart.normalise is not None and not asked.chart.normalise.within
+    wanted = asked.chart.normalise
+    comparable = asked.chart.reference is not None or (wanted is not None and not wanted.within)
     own = not comparable and min(highest) > 0 and max(highest) > OWN_RANGE * min(highest)
     note = " Each panel has its own range." if own else ""
     return replace(made, own_y=own, caption=f"{made.caption}{note}", y=replace(made.y, zero=True))
