@@ -6,7 +6,7 @@ their mean logarithms; the differences of a block are averaged. So each block gi
 of docs/measuring.md: the pseudomedian of the blocks' log-ratios with the signed-rank interval.
 
 The mean over those levels is shown, but it proves nothing about each level. What intervals prove is in
-claim_verdicts.py. Findings along a factor are in thresholds.py, and findings with a `line` in linearity.py.
+claim_verdicts.py. Findings along a factor are in thresholds.py.
 
 If b is the best of several levels, the other blocks choose it for each block, which then compares it. If the same
 launches chose and compared, noise alone would make the best of many look better than it is.
@@ -21,7 +21,6 @@ import numpy as np
 
 from corescale.conclude import stats
 from corescale.conclude.answers.claim_verdicts import Verdict, absent, judge, judged, lacking, said
-from corescale.conclude.answers.linearity import over_chord
 from corescale.conclude.frame import selected
 from corescale.conclude.stats import Interval
 from corescale.declare.claimed_range import Claim
@@ -123,7 +122,7 @@ def _answer(
     """The answer at these levels, from `failed` rows and from `rows` that succeeded, with their values."""
     if finding.line:
         alike = [*BLOCK, *(factor.name for factor in experiment.factors if factor.name != finding.line)]
-        logs = over_chord(rows, finding.y, finding.line, alike)
+        logs = _over_chord(rows, finding.y, finding.line, alike)
         rows = rows.assign(_log=logs, _y=logs)
     among = found[selected(found, {name: of for name, of in finding.where.items() if name == "oversubscribed"})]
     sides = {name: rows[selected(rows, side, among)] for name, side in finding.sides.items()}
@@ -206,6 +205,31 @@ def logarithms(rows: "pd.DataFrame", finding: Finding) -> "pd.Series":
         return logs
     relative = logs - _reference(rows.assign(_log=logs), finding.normalise, finding.where)
     return -relative if finding.normalise.inverse else relative
+
+
+def _over_chord(rows: "pd.DataFrame", y: str, along: str, alike: Sequence[str]) -> "pd.Series":
+    """log(y / chord) of a factor: each value over the chord from the least level to the largest; NaN at the ends.
+
+    Rows that are equal in the columns `alike` share a chord. Between its ends this is 1 for any y = a + b x, whatever
+    its fixed part a, and not for a curve: in the middle of 100, 1,000 and 10,000 it is 0.82 of x^1.1, 0.79 of x log(x)
+    and 1.74 of the root of x. Raises UsageError if the levels of `along` are no numbers.
+    """
+    try:
+        x = rows[along].astype("float64")
+    except ValueError:
+        raise UsageError(
+            f"has levels that are no numbers: {', '.join(map(str, rows[along].unique()))}",
+            where=f"line {along}", remedy="name a factor whose levels are",
+        ) from None  # fmt: skip
+    values = rows[y].astype("float64")
+    known = rows.assign(_value=values)
+    first, last = (
+        rows.join(known[x == end].groupby(list(alike))["_value"].mean().rename("_end"), on=list(alike))["_end"]
+        for end in (x.min(), x.max())
+    )
+    chord = first + (last - first) * (x - x.min()) / (x.max() - x.min())
+    ratio = (values / chord).where((x > x.min()) & (x < x.max()))
+    return ratio.where(ratio > 0).map(np.log, na_action="ignore")
 
 
 def _values(found: "pd.DataFrame", finding: Finding) -> "pd.DataFrame":

@@ -6,8 +6,9 @@ with p, so e = T(p_ref) / T(p), and the speedup is that of the work done per sec
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from corescale.conclude.answers.timing import Timing, timing
 from corescale.conclude.answers.weak_scaling import WeakScaling, weak
 from corescale.conclude.models import MODELS, Choice, Fit, choose, overhead_factors
 from corescale.conclude.models.overhead_factors import Measured, OverheadChoice
-from corescale.conclude.response import Step, Table, median, of, table, widened
+from corescale.conclude.response import Step, Table, median, table, widened
 from corescale.conclude.stats import Floats, Interval
 from corescale.conclude.warnings import memory_kind
 from corescale.declare.equivalent import Unread, detected, unread
@@ -48,7 +49,6 @@ class Row:
     launches: int
     failures: int
     oversubscribed: bool
-    warnings: tuple[str, ...] = ()
     wanted_cores: float = math.nan
     """median of CPU time over wall time; time that threads waited for a core counts, too"""
     running: float = math.nan
@@ -174,8 +174,9 @@ def scan(records: Sequence[Record], experiment: Experiment, *, models: bool = Tr
         if configuration in times.configurations and not experiment.is_serial(configuration):
             groups.setdefault(experiment.beside_p(configuration), []).append(configuration)
     serial = next((c for c in times.configurations if experiment.is_serial(c)), None)
+    seen = _Seen.of(records, times, experiment)
     curves = [
-        _curve(records, times, levels, sorted(group, key=lambda c: c.layout.p), serial, experiment, models)
+        _curve(seen, levels, sorted(group, key=lambda c: c.layout.p), serial, models)
         for levels, group in groups.items()
     ]
     p_ref = min((row.reference.layout.p for curve in curves for row in curve.rows), default=1)
@@ -192,19 +193,33 @@ def scan(records: Sequence[Record], experiment: Experiment, *, models: bool = Tr
     )
 
 
-def row(
-    records: Sequence[Record],
-    times: Table,
-    configuration: Configuration,
-    reference: Configuration,
-    experiment: Experiment,
-) -> Row:
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What every row of a scan is made from."""
+
+    experiment: Experiment
+    times: Table
+    launches: Mapping[Configuration, Sequence[Record]]
+    step: float
+    memory: str
+    """kind of peak memory that is shown"""
+
+    @classmethod
+    def of(cls, records: Sequence[Record], times: Table, experiment: Experiment) -> Self:
+        launches: dict[Configuration, list[Record]] = {c: [] for c in times.configurations}
+        for record in records:
+            if record.phase == "measure":
+                launches[record.configuration].append(record)
+        return cls(experiment, times, launches, Step.of(records, experiment.response), memory_kind(records))
+
+
+def _row(seen: _Seen, configuration: Configuration, reference: Configuration) -> Row:
     """One configuration against its reference, both of the table."""
-    launches, kind = of(records, configuration), memory_kind(records)
+    experiment, times, launches = seen.experiment, seen.times, seen.launches[configuration]
     p, p_ref = configuration.layout.p, reference.layout.p
     ratio = stats.hodges_lehmann(times.log_ratio(reference, configuration), experiment.stop.reading_confidence)
     if reference != configuration:
-        ratio = widened(ratio, times, reference, configuration, Step.of(records, experiment.response))
+        ratio = widened(ratio, times, reference, configuration, seen.step)
     grows = math.log(p / p_ref) if experiment.scaling.weak else 0.0
     ratio = ratio.map(lambda r: r + grows)
     return Row(
@@ -216,13 +231,13 @@ def row(
         efficiency=stats.efficiency(ratio, p_ref, p),
         overhead=stats.overhead(ratio, p_ref, p),
         effective_cores=median([record.effective_cores for record in launches if record.ok]),
-        peak_memory=max((each.peak_memory for each in launches if each.peak_memory_kind == kind), default=0),
+        peak_memory=max((each.peak_memory for each in launches if each.peak_memory_kind == seen.memory), default=0),
         launches=len(launches),
         failures=sum(not record.ok for record in launches),
         oversubscribed=any(record.oversubscribed for record in launches),
         wanted_cores=median([_wanted(record) for record in launches if record.ok]),
         running=median([_running(record) for record in launches if record.ok]),
-        timing=timing(records, configuration, experiment.response),
+        timing=timing(launches, configuration, experiment.response),
         ended=_ended(launches),
     )
 
@@ -253,16 +268,15 @@ def _waited(record: Record) -> float:
 
 
 def _curve(
-    records: Sequence[Record],
-    times: Table,
+    seen: _Seen,
     levels: tuple[tuple[str, Level], ...],
     group: Sequence[Configuration],
     serial: Configuration | None,
-    experiment: Experiment,
     models: bool,
 ) -> Curve:
+    experiment, times = seen.experiment, seen.times
     reference = serial or next((c for c in group if c.layout.p == experiment.scaling.p_ref), group[0])
-    rows = tuple(row(records, times, configuration, reference, experiment) for configuration in group)
+    rows = tuple(_row(seen, configuration, reference) for configuration in group)
     fitted = [c for c, one in zip(group, rows, strict=True) if not one.oversubscribed]
     ran = {c.layout.p: c for c in fitted if np.isfinite(times.column(c)).any()}
     if not models or experiment.scaling.weak is not None or len(ran) < 2:
