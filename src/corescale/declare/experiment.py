@@ -62,11 +62,6 @@ class Constraint(Model):
     bound: float
     relative: bool = False
 
-    def met(self, value: float, of_baseline: float) -> bool:
-        """Whether a value meets it, given the baseline's value."""
-        limit = self.bound * (of_baseline if self.relative else 1)
-        return value <= limit if self.relation == "<=" else value >= limit
-
     @classmethod
     def parse(cls, text: str) -> Self:
         """The constraint `METRIC<=NUMBER`, `METRIC<=10MiB` or `METRIC<=NUMBER*baseline`; raises UsageError."""
@@ -160,7 +155,26 @@ BEYOND_LAUNCHES: Any = {
 and what was found rather than asked, such as the levels that the shell gives. If that differs, a new run starts."""
 
 
-class Experiment(Model):
+class Launching(Model):
+    """What is launched and measured beside factors, as a study file declares it too."""
+
+    derived: Mapping[str, str] = {}
+    """parameters that follow from the levels by declare/arithmetic.py; placeholders of the command, and columns"""
+    response: Annotated[str, Field(pattern=RESPONSE)] = "wall"
+    metrics: Mapping[str, MetricSource] = {}
+    hooks: Hooks = Hooks()
+    warmup: int = Field(default=0, ge=0)
+    """untimed launches of each configuration first"""
+    ignore_failure: bool = False
+    same_output: bool = False
+    """a configuration that writes another output fails"""
+    input: str | None = None
+    output: str | None = None
+    cgroup: Literal["auto", "off"] = "auto"
+    """`auto`: each launch is in a control group of its own if one can be made; `off`: in the group of this process"""
+
+
+class Experiment(Launching):
     """Factors with levels, the commands they apply to, the response, and when to stop; a part for what a verb adds."""
 
     verb: Verb
@@ -170,23 +184,11 @@ class Experiment(Model):
     along: tuple[Along, ...] = ()
     omit: tuple[Selection, ...] = ()
     """combinations of levels that are not launched: those that have every level named in one of these"""
-    derived: Mapping[str, str] = {}
-    """parameters that follow from the levels by declare/arithmetic.py; placeholders of the command, and columns"""
-    response: Annotated[str, Field(pattern=RESPONSE)] = "wall"
-    metrics: Mapping[str, MetricSource] = {}
     stop: Stop = Stop()
-    hooks: Hooks = Hooks()
-    warmup: int = Field(default=0, ge=0)
     timeout: float | None = Field(default=None, gt=0)
     """seconds per launch"""
     cores: int | None = None
     """most threads of all ranks of a node together. Combinations with more are not launched; None: no limit"""
-    ignore_failure: bool = False
-    same_output: bool = False
-    input: str | None = None
-    output: str | None = None
-    cgroup: Literal["auto", "off"] = "auto"
-    """`auto`: each launch is in a control group of its own if one can be made; `off`: in the group of this process"""
     left_out: tuple[str, ...] = ()
     """what was asked or usual and is not measured here, with the reason"""
     no_preload: str = ""
@@ -266,11 +268,6 @@ class Experiment(Model):
     def is_serial(self, configuration: Configuration) -> bool:
         """Whether that is the launch of the serial program."""
         return self.has_serial and configuration.get("command") == SERIAL
-
-    @property
-    def tunes(self) -> bool:
-        """Whether one launch line is asked for."""
-        return self.verb == "tune"
 
     @property
     def scans(self) -> bool:

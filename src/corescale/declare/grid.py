@@ -219,7 +219,7 @@ def _grid(experiment: Experiment) -> Iterator[dict[str, Level]]:
         alone = experiment.makes_threads and threads == 1
         known = {f.name: _known(experiment, f, decided[f.name]) for f in deciding}
         idle = {f.name for f in others if f.how.idle(f.name, known, one_thread=alone)}
-        idle = idle if experiment.tunes else set()
+        idle = idle if experiment.verb == "tune" else set()
         yield from (
             decided | choice
             for choice in _choices({f.name: (now[f.name],) if f.name in idle else f.levels for f in others})

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from elftools.common.exceptions import ELFError
-from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 from elftools.elf.hash import ELFHashTable, GNUHashTable
 
+from corescale.declare.catalogue import elf
 from corescale.endings import outcome
 from corescale.errors import PreloadError
 from corescale.observe.scratch import Scratch
@@ -152,30 +152,21 @@ def _plug_ins(program: ProvedProgram, libraries: Iterable[Path]) -> str:
 
 def _linked(program: ProvedProgram, libraries: Iterable[Path]) -> set[str]:
     """The files mapped since the program's start: itself, preloaded libraries, and what these are linked with."""
-    names = {name: file for file in program.maps for name in (Path(file).name, *_tags(file, "DT_SONAME"))}
+    names = {name: file for file in program.maps for name in (Path(file).name, *elf.tags(Path(file), "DT_SONAME"))}
     preloaded = [*map(str, libraries), *re.split("[ :]", os.environ.get("LD_PRELOAD", ""))]
     found, new = set[str](), {program.executable, *(os.path.realpath(file) for file in preloaded if file)}
     while new:
         found |= new
-        needed = {Path(name).name for file in new for name in _tags(file, "DT_NEEDED")}
+        needed = {Path(name).name for file in new for name in elf.tags(Path(file), "DT_NEEDED")}
         new = {names[name] for name in needed & names.keys()} - found
     return found
-
-
-def _tags(file: str, tag: str) -> list[str]:
-    """The names that the dynamic section of a file has for a tag; none if the file cannot be read."""
-    with contextlib.suppress(OSError, ELFError), Path(file).open("rb") as opened:
-        section = ELFFile(opened).get_section_by_name(".dynamic")
-        if isinstance(section, DynamicSection):
-            return [str(getattr(each, tag.removeprefix("DT_").lower())) for each in section.iter_tags(tag)]
-    return []
 
 
 def _has_malloc(file: str) -> bool:
     """Whether a file defines one for others to see."""
     with contextlib.suppress(OSError, ELFError), Path(file).open("rb") as opened:
-        elf = ELFFile(opened)
-        table = elf.get_section_by_name(".gnu.hash") or elf.get_section_by_name(".hash")
+        sections = ELFFile(opened)
+        table = sections.get_section_by_name(".gnu.hash") or sections.get_section_by_name(".hash")
         found = table.get_symbol("malloc") if isinstance(table, ELFHashTable | GNUHashTable) else None
         return found is not None and found["st_shndx"] != "SHN_UNDEF"
     return False

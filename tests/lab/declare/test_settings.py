@@ -68,8 +68,9 @@ def test_huge_pages_are_tried_where_the_kernel_gives_them_so_and_not_unasked(
         monkeypatch.setattr(settings, name, tmp_path / name)
         if text is not None:
             (tmp_path / name).write_text(f"{text}\n")
-    found = {level: settings.auto(level.partition("=")[0]) for level in settings.PAGES}
-    with_them = {level.partition("=")[0] for level in settings.PAGES if level.partition("=")[2] in found[level][0]}
+    huge = [level for level, said in settings.SHORT.items() if said == settings.HUGE]
+    found = {level: settings.auto(level.partition("=")[0]) for level in huge}
+    with_them = {level.partition("=")[0] for level in huge if level.partition("=")[2] in found[level][0]}
     assert {"MIMALLOC" if name.startswith("MIMALLOC") else name for name in with_them} == tried
     assert all(
         any(why.startswith(f"{level}: ") for why in found[level][1])

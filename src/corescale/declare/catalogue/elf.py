@@ -2,8 +2,10 @@
 """Whether a file can be preloaded, and into what: reads what ld.so would check, without loading the file."""
 
 import sys
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from elftools.common.exceptions import ELFError
 from elftools.elf.dynamic import DynamicSegment
@@ -16,8 +18,7 @@ def refusal(path: Path) -> str | None:
     try:
         with path.open("rb") as file:
             found = ELFFile(file)
-            parts = (part for part in found.iter_segments("PT_DYNAMIC") if isinstance(part, DynamicSegment))
-            flags = (tag.entry.d_val for part in parts for tag in part.iter_tags("DT_FLAGS_1"))
+            flags = (tag.entry.d_val for tag in _dynamic(found, "DT_FLAGS_1"))
             executable = any(value & ENUM_DT_FLAGS_1["DF_1_PIE"] for value in flags)
             if found["e_type"] != "ET_DYN" or executable:
                 return "an executable or object file, no shared object"
@@ -38,16 +39,19 @@ def static(path: Path) -> bool:
         return False
 
 
-def needs(path: Path, library: str) -> bool:
-    """Whether it is linked with a shared library whose name begins so."""
+def tags(path: Path, name: str) -> list[str]:
+    """The texts that its dynamic section has for DT_NEEDED or DT_SONAME; none if the file cannot be read."""
     try:
         with path.open("rb") as file:
-            found = ELFFile(file)
-            parts = (part for part in found.iter_segments("PT_DYNAMIC") if isinstance(part, DynamicSegment))
-            tags = (tag for part in parts for tag in part.iter_tags("DT_NEEDED"))
-            return any(str(getattr(tag, "needed", "")).startswith(library) for tag in tags)
+            found = _dynamic(ELFFile(file), name)
+            return [str(getattr(tag, name.removeprefix("DT_").lower())) for tag in found]
     except (OSError, ELFError, ValueError):
-        return False
+        return []
+
+
+def needs(path: Path, library: str) -> bool:
+    """Whether it is linked with a shared library whose name begins so."""
+    return any(name.startswith(library) for name in tags(path, "DT_NEEDED"))
 
 
 def contains(path: Path, word: bytes) -> bool:
@@ -63,6 +67,13 @@ def _native() -> tuple[int, bool, str]:
     """The target of this interpreter, taken for that of the programs measured."""
     with Path(sys.executable).open("rb") as file:
         return _target(ELFFile(file))
+
+
+def _dynamic(found: ELFFile, name: str) -> Iterator[Any]:
+    """The tags of that name in its dynamic section."""
+    for part in found.iter_segments("PT_DYNAMIC"):
+        if isinstance(part, DynamicSegment):
+            yield from part.iter_tags(name)
 
 
 def _target(found: ELFFile) -> tuple[int, bool, str]:

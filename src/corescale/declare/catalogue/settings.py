@@ -19,6 +19,8 @@ _ALL: tuple[tuple[Version, Version], ...] = (((0, 0), (999, 0)),)
 _PURGING: tuple[tuple[Version, Version], ...] = (((1, 8), (2, 0)), ((2, 1), (999, 0)))
 """versions of mimalloc that purge; what earlier ones reset is known by its old name throughout 2.0"""
 _RESETTING: tuple[tuple[Version, Version], ...] = (((0, 0), (1, 8)), ((2, 0), (2, 1)))
+HUGE = "huge-pages"
+_ADVISED = frozenset({"madvise"})
 _KEEP = "glibc.malloc.mmap_threshold=33554432:glibc.malloc.trim_threshold=1073741824"
 """The highest threshold that glibc takes. Setting one of the two ends their adaptation, so both are set."""
 
@@ -35,26 +37,26 @@ class Setting:
     """versions of that allocator that know the name: from the first of a pair to below its second"""
     threaded: bool = False
     """whether it changes nothing with one thread"""
+    pages: frozenset[str] = frozenset()
+    """the kernel's settings of huge pages under which its level HUGE changes anything; with `always`, most memory has
+    them anyway"""
 
 
 SETTINGS: dict[str, Setting] = {
     "MALLOC_ARENA_MAX": Setting({"1": "", "2": "", "4": ""}, "system", threaded=True),
     "MALLOC_TRIM_THRESHOLD_": Setting({"1073741824": "keep-small-blocks"}, "system"),
-    "GLIBC_TUNABLES": Setting({"glibc.malloc.hugetlb=1": "huge-pages", _KEEP: "keep-memory"}, "system"),
+    "GLIBC_TUNABLES": Setting({"glibc.malloc.hugetlb=1": HUGE, _KEEP: "keep-memory"}, "system", pages=_ADVISED),
     "MIMALLOC_PURGE_DELAY": Setting({"-1": "keep-memory"}, "mimalloc", _PURGING),
     "MIMALLOC_RESET_DELAY": Setting({"10000": "keep-memory-10s"}, "mimalloc", _RESETTING),
-    "MIMALLOC_ALLOW_LARGE_OS_PAGES": Setting({"1": "huge-pages"}, "mimalloc", _PURGING),
-    "MIMALLOC_LARGE_OS_PAGES": Setting({"1": "huge-pages"}, "mimalloc", _RESETTING),
+    "MIMALLOC_ALLOW_LARGE_OS_PAGES": Setting({"1": HUGE}, "mimalloc", _PURGING, pages=_ADVISED | {"reserved"}),
+    "MIMALLOC_LARGE_OS_PAGES": Setting({"1": HUGE}, "mimalloc", _RESETTING, pages=_ADVISED | {"reserved"}),
     "MALLOC_CONF": Setting(
-        {
-            "thp:always": "huge-pages",
-            "dirty_decay_ms:-1": "keep-memory",
-            "background_thread:true": "background-thread",
-        },
+        {"thp:always": HUGE, "dirty_decay_ms:-1": "keep-memory", "background_thread:true": "background-thread"},
         "jemalloc",
+        pages=_ADVISED,
     ),
     "TCMALLOC_MAX_TOTAL_THREAD_CACHE_BYTES": Setting({"134217728": "large-caches"}, "tcmalloc"),
-    "TBB_MALLOC_USE_HUGE_PAGES": Setting({"1": "huge-pages"}, "tbbmalloc"),
+    "TBB_MALLOC_USE_HUGE_PAGES": Setting({"1": HUGE}, "tbbmalloc", pages=frozenset({"always", "reserved"})),
     "OMP_WAIT_POLICY": Setting({"active": "", "passive": ""}, threaded=True),
 }
 """tcmalloc has huge pages only from a mounted file system of them: TCMALLOC_MEMFS_MALLOC_PATH, to be given by hand."""
@@ -63,16 +65,6 @@ SHORT = {
     f"{name}={level}": said for name, setting in SETTINGS.items() for level, said in setting.levels.items() if said
 }
 """Names of levels in tables and charts; with the allocator that reads them no two are equal."""
-
-PAGES: dict[str, tuple[str, ...]] = {
-    "GLIBC_TUNABLES=glibc.malloc.hugetlb=1": ("madvise",),
-    "MALLOC_CONF=thp:always": ("madvise",),
-    "MIMALLOC_ALLOW_LARGE_OS_PAGES=1": ("madvise", "reserved"),
-    "MIMALLOC_LARGE_OS_PAGES=1": ("madvise", "reserved"),
-    "TBB_MALLOC_USE_HUGE_PAGES=1": ("always", "reserved"),
-}
-"""The kernel's setting of huge pages under which a level changes anything; with `always`, most memory has them
-anyway."""
 
 TUNABLES = {"glibc.malloc.hugetlb": (2, 35)}
 """version of glibc from which a name is known, if that is later than 2.26"""
@@ -86,7 +78,7 @@ def auto(name: str) -> tuple[Sequence[str], Sequence[str]]:
         raise UsageError(f"no automatic levels for {name}", where="-f", remedy=remedy)
     if reason := unavailable(setting):
         return [INHERITED], [f"{name}: {reason}"]
-    useless = {level: why for level in setting.levels if (why := _useless(f"{name}={level}"))}
+    useless = {level: why for level in setting.levels if (why := _useless(setting, level))}
     kept = [level for level in setting.levels if level not in useless]
     return [INHERITED, *kept], [f"{name}={level}: {why}" for level, why in useless.items()]
 
@@ -134,13 +126,12 @@ def glibc() -> Version | None:
     return (int(match[1]), int(match[2])) if match else None
 
 
-def _useless(assignment: str) -> str | None:
-    """Why `NAME=level` changes nothing here, or None."""
-    needs = PAGES.get(assignment)
-    if needs is not None and not {*needs} & huge_pages():
-        return f"the kernel gives no huge pages that way (it would with {' or '.join(needs)})"
+def _useless(setting: Setting, level: str) -> str | None:
+    """Why the level changes nothing here, or None."""
+    if setting.levels[level] == HUGE and not setting.pages & huge_pages():
+        return f"the kernel gives no huge pages that way (it would with {' or '.join(sorted(setting.pages))})"
     version = glibc()
-    late = [name for name, since in TUNABLES.items() if name in assignment and version and version < since]
+    late = [name for name, since in TUNABLES.items() if name in level and version and version < since]
     return f"glibc {version[0]}.{version[1]} has no {late[0]}" if late and version else None
 
 

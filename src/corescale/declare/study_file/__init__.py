@@ -18,6 +18,7 @@ from corescale.declare.experiment import (
     Constraint,
     Experiment,
     Factor,
+    Launching,
     Presentation,
     Scaling,
     Tuning,
@@ -84,10 +85,6 @@ def presentation(path: Path, made: Experiment, machine: Machine) -> Experiment:
     return made.model_copy(update={"study": study, "scaling": scaling})
 
 
-_READ = {"commands", "factors", "baseline", "omit", "stop", "timeout"}
-AS_DECLARED = {*StudyFile.model_fields} & {*Experiment.model_fields} - _READ
-"""Keys that a file and an Experiment share, and not those that have to be read first."""
-
 AS_SHOWN = ("title", "source", "agree", "columns")
 """The fields that a file and the part of a study share."""
 
@@ -130,7 +127,7 @@ def _experiment(
             outputs=(*file.table, *file.chart, *file.finding, *file.overheads),
             **{name: getattr(file, name) for name in AS_SHOWN},
         ),
-        **{name: getattr(file, name) for name in AS_DECLARED},
+        **{name: getattr(file, name) for name in Launching.model_fields},
     )
     factors.check(made, machine, [file.factors, given])
     return made
@@ -209,7 +206,6 @@ def stop_rule(table: StopTable, runs: int | None, *, until_decided: bool = False
     """
     if runs is not None and runs < 1:
         raise UsageError(f"{runs} runs measure nothing", where="-r", remedy="write -r 10")
-    blocks = runs or table.replicates
     rule: dict[str, Any] = {
         "rule": "decided" if until_decided else "replicates" if runs else table.rule,
         "width": share(str(table.width), "stop.width"),
@@ -220,16 +216,13 @@ def stop_rule(table: StopTable, runs: int | None, *, until_decided: bool = False
     bounded = rule["rule"] in ("replicates", "decided")
     budget = table.budget if table.budget is not None or bounded else USUAL_BUDGET
     rule["budget"] = None if budget in (None, "none") else seconds_of(budget, "stop.budget")
-    if rule["rule"] == "replicates":
-        return Stop.model_validate(rule | {"min_blocks": blocks, "max_blocks": blocks})
-    if rule["rule"] == "decided":
-        most = runs or table.max_blocks or DECIDED_BLOCKS
-        return Stop.model_validate(
-            rule | {"min_blocks": min(table.min_blocks or Stop().min_blocks, most), "max_blocks": most}
-        )
-    usual = MOST_BLOCKS if table.rule == "race" else Stop().max_blocks
     least = table.min_blocks or Stop().min_blocks
-    most = table.max_blocks or max(least, usual)
+    if rule["rule"] == "replicates":
+        least = most = runs or table.replicates or least
+    elif rule["rule"] == "decided":
+        most = runs or table.max_blocks or DECIDED_BLOCKS
+    else:
+        most = table.max_blocks or max(least, MOST_BLOCKS if table.rule == "race" else Stop().max_blocks)
     return Stop.model_validate(rule | {"min_blocks": min(least, most), "max_blocks": most})
 
 

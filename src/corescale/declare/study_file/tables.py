@@ -9,7 +9,7 @@ from pydantic import Field, field_validator, model_validator
 
 from corescale.declare import factors
 from corescale.declare.base import Model
-from corescale.declare.experiment import RESPONSE, Hooks, MetricSource, Weak
+from corescale.declare.experiment import Launching, Weak
 from corescale.declare.outputs import Chart, Finding, Overheads, Selection, Table
 
 Template = str | tuple[str, ...]
@@ -75,7 +75,7 @@ class StopTable(Model):
         return self
 
 
-class StudyFile(Model):
+class StudyFile(Launching):
     """A study: what is launched, what is varied, when to stop, and what comes out."""
 
     title: str
@@ -91,13 +91,8 @@ class StudyFile(Model):
     factors: Mapping[str, FactorTable] = {}
     omit: tuple[Selection, ...] = ()
     """combinations that are not launched: those with every level that one of these tables names"""
-    derived: Mapping[str, str] = {}
-    """parameters that follow from the levels: + - * / // % isqrt gcd sqrt min max"""
     baseline: Mapping[str, int | float | str] = {}
     """levels of the baseline, where not the first (of threads: the largest)"""
-    response: Annotated[str, Field(pattern=RESPONSE)] = "wall"
-    """wall, region:NAME or metric:NAME"""
-    metrics: Mapping[str, MetricSource] = {}
     agree: Mapping[str, tuple[str, ...]] = {}
     """metrics that have one value wherever these factors and derived parameters are equal: state = ["work"]"""
     constraints: tuple[str, ...] = ()
@@ -106,17 +101,8 @@ class StudyFile(Model):
     """the study scales weakly: work grows with the threads"""
     p_ref: int | None = Field(default=None, ge=1)
     stop: StopTable = StopTable()
-    hooks: Hooks = Hooks()
-    warmup: int = Field(default=0, ge=0)
-    """untimed launches of each configuration first"""
     timeout: Seconds | None = None
     """time limit of one launch"""
-    cgroup: Literal["auto", "off"] = "auto"
-    ignore_failure: bool = False
-    same_output: bool = False
-    """a configuration that writes another output fails"""
-    input: str | None = None
-    output: str | None = None
     columns: Mapping[str, str] = {}
     """columns of the frame that are computed from others: throughput = "work / time" """
     chart: tuple[Chart, ...] = ()
