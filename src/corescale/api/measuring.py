@@ -11,7 +11,6 @@ from corescale.conclude.forecast import half, to_seal
 from corescale.conclude.policy import Halved, too_few, uniform
 from corescale.conclude.race.race import Race
 from corescale.declare.experiment import Experiment
-from corescale.declare.plan import Block
 from corescale.declare.request import RunRequest
 from corescale.errors import AfterwardsError, InterruptedRunError, PreloadError, UsageError
 from corescale.machine import Machine
@@ -39,31 +38,19 @@ def silent(experiment: Experiment) -> Watcher:
     return Watcher()
 
 
-class Sealed:
-    """A policy, with a forecast of the largest p written down before the first block that has it."""
-
-    def __init__(self, policy: loop.Policy, folder: store.Folder, experiment: Experiment) -> None:
-        self.budget = policy.budget
-        self.add = policy.add
-        self._policy, self._folder, self._experiment = policy, folder, experiment
-        self._small = set(half(experiment)) if experiment.scaling.seal else set()
-
-    def next_block(self) -> Block | None:
-        """See Policy."""
-        block, path, records = self._policy.next_block(), self._folder.path, self._folder.records
-        larger = block is not None and not self._small.issuperset(block.configurations)
-        if self._small and larger and not sealing.is_there(path):
-            sealing.write(path, records, to_seal(records, self._experiment))
-        return block
-
-
-def policy_of(experiment: Experiment) -> loop.Policy:
+def policy_of(experiment: Experiment, folder: store.Folder) -> loop.Policy:
     """What decides about the next block: a race, or blocks of everything."""
     if experiment.stop.rule == "race":
         return Race(experiment)
     if experiment.scaling.seal:
-        return Halved(experiment, half(experiment))
+        return Halved(experiment, half(experiment), partial(_seal, experiment, folder))
     return uniform(experiment)
+
+
+def _seal(experiment: Experiment, folder: store.Folder) -> None:
+    """Write down a forecast of the largest p, before its first launch."""
+    if not sealing.is_there(folder.path):
+        sealing.write(folder.path, folder.records, to_seal(folder.records, experiment))
 
 
 def loadable(
@@ -88,7 +75,7 @@ def measure(
 
     `began`: when the budget did, by the monotonic clock. Raises InterruptedRunError for Ctrl-C, which is its cause.
     """
-    launcher, policy = launchers.create(request.on, experiment, machine, request.launching), policy_of(experiment)
+    launcher = launchers.create(request.on, experiment, machine, request.launching)
     if request.fresh and request.continued:
         raise UsageError("contradict each other", where="--fresh --continue", remedy="drop one of them")
     option = request.launching.get(launcher.takes, "")
@@ -101,10 +88,10 @@ def measure(
     with follow(experiment) as watcher, opened as folder:
         try:
             waits = Quiet(machine, watcher.note).wait if request.wait_quiet and not launcher.virtual else lambda: 0.0
-            sealed = Sealed(policy, folder, experiment)
+            policy = policy_of(experiment, folder)
             checked = partial(must_not_disturb, experiment, launcher, request.jobs, watcher.note)
             first = checked if request.jobs > 1 else lambda: None
-            loop.run(experiment, folder, launcher, sealed, watcher, began=began, quiet=waits, first=first)
+            loop.run(experiment, folder, launcher, policy, watcher, began=began, quiet=waits, first=first)
         except KeyboardInterrupt as end:
             place = str(folder.path) if folder.has_launches else ""
             known = interim.known(folder.records, experiment)

@@ -114,7 +114,7 @@ def _time(experiment: Experiment, known: Mapping[Line, Sequence[float]], root: P
     limit = f", at most {text.duration(budget)} (--budget)" if budget is not None else ""
     seen = known.get(_line(experiment, baseline(experiment), machine))
     if not seen:
-        hint = FIRST_ANSWER if experiment.tunes else "-r 1"
+        hint = FIRST_ANSWER if experiment.verb == "tune" else "-r 1"
         how = f"no run in {root} has the baseline yet: {hint} instead of --dry-run measures it"
         return f"time: {_range(experiment, 1)} for each second that a launch takes{limit}; {how}"
     now = statistics.median(seen)

@@ -11,7 +11,7 @@ import typer
 
 from corescale.cli import usage_errors
 from corescale.cli.options import takes
-from corescale.cli.simulate import Asked, beside, grade, graded, must_grade, parsed, simulated
+from corescale.cli.simulate import beside, grade, graded, must_grade, parsed, simulated
 from corescale.conclude import overhead_forecast
 from corescale.conclude.forecast import FAR, MODEL_NAMES, Prediction, Scored, held_back, score
 from corescale.conclude.forecast import predict as forecast
@@ -52,6 +52,11 @@ class PredictRequest:
     out: str = option("", "--out", metavar="DIR", help="where run folders go (default ./corescale-runs)")
     json: bool = option(False, "--json", help="print the result as JSON")
 
+    @property
+    def options(self) -> dict[str, str]:
+        """The options of the launcher that grades."""
+        return {name: value for name in ("hosts", "allocation") if (value := getattr(self, name))}
+
     def given(self, *names: str) -> dict[str, Any]:
         """The named options that were given, by their flags."""
         every = {f"--{name.replace('_', '-')}": getattr(self, name) for name in names}
@@ -79,8 +84,7 @@ def predict(words: list[str], asked: PredictRequest) -> None:
         asked.must_not_have("--simulate", "forecasts are from runs", *names)
         if not words:
             raise UsageError("no program to simulate", where="--simulate", remedy="write it behind --: -- ./program")
-        simulated(_asked(words, asked), asked.layouts)
-        return None
+        return simulated(words, asked)
     usage_errors.must_have({"--response": asked.response != "wall"}, "--simulate FILE")
     if not asked.grade:
         usage_errors.must_have(asked.given("out"), "--grade")
@@ -103,11 +107,6 @@ def predict(words: list[str], asked: PredictRequest) -> None:
     if asked.model and asked.model not in MODEL_NAMES:
         raise UsageError(f"no model {asked.model!r}", where="--model", remedy=f"give one of {', '.join(MODEL_NAMES)}")
     return at_cores(words, asked)
-
-
-def _asked(words: Sequence[str], asked: PredictRequest) -> Asked:
-    options = {name: value for name in ("hosts", "allocation") if (value := getattr(asked, name))}
-    return Asked(words, asked.simulate, asked.response, asked.grade, options, asked.json, asked.out)
 
 
 def at_cores(runs: Sequence[str], asked: PredictRequest) -> None:
@@ -140,9 +139,9 @@ def _has_interval(one: Prediction | Scored) -> bool:
 
 def by_layout(runs: Sequence[str], asked: PredictRequest) -> None:
     """Forecast each layout by a sum of overheads that was fitted to the layouts of a run, with the fastest first."""
-    wanted, values, grader = parsed(asked.layouts), list[dict[str, Any]](), _asked((), asked)
+    wanted, values = parsed(asked.layouts), list[dict[str, Any]]()
     if asked.grade:
-        must_grade(grader)
+        must_grade(asked)
     all_have_intervals = True
     for run in [_scanned(path, study=True) for path in runs]:
         found = sorted(
@@ -151,7 +150,7 @@ def by_layout(runs: Sequence[str], asked: PredictRequest) -> None:
         )
         _must_be_near(run, max((one for _, one in found), key=lambda one: one.p), asked)
         all_have_intervals = all_have_intervals and all(_has_interval(one) for _, one in found)
-        real = graded(grader, run.experiment, [str(layout) for layout, _ in found]) if asked.grade else {}
+        real = graded(asked, run.experiment, [str(layout) for layout, _ in found]) if asked.grade else {}
         for layout, one in found:
             measured = real.get(str(layout))
             error = {} if measured is None else {"launched": measured, "error": one.seconds.estimate / measured - 1}

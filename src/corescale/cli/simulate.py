@@ -6,7 +6,8 @@ import json as json_format
 import math
 import statistics
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -24,6 +25,9 @@ from corescale.observe import launchers, store
 from corescale.records import Layout
 from corescale.show import text
 
+if TYPE_CHECKING:
+    from corescale.cli.predict import PredictRequest
+
 GRADERS = ("mpi", "slurm", "ssh")
 GRADED = ("1x1x1", "2x1x1", "1x2x1")
 """layouts that are also simulated and launched if forecasts are graded, because most machines can launch them"""
@@ -34,21 +38,6 @@ CLOSE = 1.25
 
 Times = Mapping[str, Sequence[float]]
 """what the launches of each layout took, in seconds"""
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What is simulated, and by which launcher it is then launched (none: not at all)."""
-
-    words: Sequence[str]
-    platform: str
-    response: str
-    grade: str = ""
-    options: Mapping[str, str] = field(default_factory=dict)
-    """launches of each layout by the launcher that grades"""
-    json: bool = False
-    out: str = ""
-    """where the records are kept; empty for the usual folder"""
 
 
 def parsed(text: str) -> Sequence[Layout]:
@@ -62,27 +51,27 @@ def parsed(text: str) -> Sequence[Layout]:
     return [*dict.fromkeys(found)]
 
 
-def simulated(asked: Asked, layouts: str) -> None:
+def simulated(words: Sequence[str], asked: "PredictRequest") -> None:
     """Launch the layouts by SimGrid, those near the fastest again, and print them with the fastest first."""
-    named = [str(layout) for layout in parsed(layouts)] if layouts else []
+    named = [str(layout) for layout in parsed(asked.layouts)] if asked.layouts else []
     if asked.grade:
         must_grade(asked)
-    made = _made(asked, named or _all(launchers.machine("simgrid", {"platform": asked.platform})))
+    made = _made(words, asked, named or _all(launchers.machine("simgrid", {"platform": asked.simulate})))
     times = _times(made, asked.response)
     near = _near(times)
     if len(near) > 1:
-        again = _times(_made(asked, near, RUNS), asked.response)
+        again = _times(_made(words, asked, near, RUNS), asked.response)
         times = {name: [*each, *again.get(name, ())] for name, each in times.items()}
     real: Mapping[str, float] = {}
     late: CorescaleError | None = None
     try:
-        real = _graded(asked, [*dict.fromkeys([*times, *GRADED])], times) if asked.grade else {}
+        real = _graded(words, asked, [*dict.fromkeys([*times, *GRADED])], times) if asked.grade else {}
     except CorescaleError as error:  # what was simulated so far is shown first
         late = error
     over = {str(record.configuration.layout) for record in made.records if record.oversubscribed}
     if asked.json:
         rows = _rows(times, real, over)
-        typer.echo(json_format.dumps({"platform": asked.platform, "layouts": rows}, indent=2))
+        typer.echo(json_format.dumps({"platform": asked.simulate, "layouts": rows}, indent=2))
     else:
         for line in _lines(times, real, over):
             typer.echo(line)
@@ -155,7 +144,7 @@ def grade(forecast: Mapping[str, float], real: Mapping[str, float], by: str) -> 
     return f"typical error {typical:.0%} of {launched}; {choice}"
 
 
-def must_grade(asked: Asked) -> None:
+def must_grade(asked: "PredictRequest") -> None:
     """Raises UsageError or UnavailableError before anything is forecast, if nothing can be launched afterwards."""
     if asked.grade not in GRADERS:
         raise UsageError(f"{asked.grade!r} starts no ranks", where="--grade", remedy=f"one of {', '.join(GRADERS)}")
@@ -165,7 +154,7 @@ def must_grade(asked: Asked) -> None:
         raise UnavailableError(f"the {asked.grade} launcher {why}", where="--grade")
 
 
-def able(asked: Asked, layouts: Sequence[str]) -> Sequence[str]:
+def able(asked: "PredictRequest", layouts: Sequence[str]) -> Sequence[str]:
     """The layouts that the launcher which grades can start on whole cores; raises UsageError for none."""
     machine = launchers.machine(asked.grade, asked.options)
     found = [
@@ -179,16 +168,18 @@ def able(asked: Asked, layouts: Sequence[str]) -> Sequence[str]:
     return found
 
 
-def _graded(asked: Asked, layouts: Sequence[str], times: dict[str, Sequence[float]]) -> Mapping[str, float]:
+def _graded(
+    words: Sequence[str], asked: "PredictRequest", layouts: Sequence[str], times: dict[str, Sequence[float]]
+) -> Mapping[str, float]:
     """Measured times of the layouts that the launcher can start; those missing in `times` are simulated first."""
     names = able(asked, layouts)
     if missing := [name for name in names if name not in times]:
-        times |= _times(_made(asked, missing), asked.response)
-    found = _times(_made(asked, names, RUNS, {"on": asked.grade, **asked.options}), asked.response)
+        times |= _times(_made(words, asked, missing), asked.response)
+    found = _times(_made(words, asked, names, RUNS, {"on": asked.grade, **asked.options}), asked.response)
     return {name: median(each) for name, each in found.items() if name in times}
 
 
-def graded(asked: Asked, experiment: Experiment, layouts: Sequence[str]) -> Mapping[str, float]:
+def graded(asked: "PredictRequest", experiment: Experiment, layouts: Sequence[str]) -> Mapping[str, float]:
     """Measured times of the program of a scan, in those of the layouts that the launcher can start.
 
     Raises UsageError for a scan that varies more than its layout.
@@ -209,17 +200,23 @@ RELAID = ("factors", "baseline", "scaling", "stop", "along", "omit", "left_out",
 """fields that a scan of layouts sets itself, whatever program it launches and how"""
 
 
-def _request(layouts: Sequence[str], runs: int, on: Mapping[str, str], asked: Asked) -> ScanRequest:
+def _request(layouts: Sequence[str], runs: int, on: Mapping[str, str], asked: "PredictRequest") -> ScanRequest:
     rest = {"fresh": True, "quiet": asked.json, "out": asked.out, "runs": runs, "ignore_failure": True}
     return ScanRequest(factor=[f"layout={','.join(layouts)}"], **rest, **on)  # type: ignore[arg-type]
 
 
-def _made(asked: Asked, layouts: Sequence[str], runs: int = 1, on: Mapping[str, str] = launchers.NOTHING) -> store.Run:
+def _made(
+    words: Sequence[str],
+    asked: "PredictRequest",
+    layouts: Sequence[str],
+    runs: int = 1,
+    on: Mapping[str, str] = launchers.NOTHING,
+) -> store.Run:
     """A scan of the layouts, simulated unless `on` names another launcher with its options."""
-    where = on or {"on": "simgrid", "platform": asked.platform}
+    where = on or {"on": "simgrid", "platform": asked.simulate}
     request = replace(_request(layouts, runs, where, asked), response=asked.response)
     machine = launchers.machine(request.on, request.launching)
-    return measure(command_line.scan(request, asked.words, machine), request, machine)
+    return measure(command_line.scan(request, words, machine), request, machine)
 
 
 def _times(made: store.Run, response: str) -> dict[str, Sequence[float]]:

@@ -135,7 +135,7 @@ def new(file: Annotated[Path, typer.Argument(help="the file to write")] = Path("
     if paths.exists(file):
         raise UsageError("exists already", where=str(file), remedy="name another file")
     kinds = ", ".join(name for name, kind in KINDS.items() if kind.named)
-    files.write(str(file), studies.TEMPLATE.format(schema=study_file.SCHEMA, kinds=kinds))
+    files.write(str(file), studies.template(study_file.SCHEMA, kinds))
     schema = file.with_name(study_file.SCHEMA)
     if not paths.exists(schema):
         files.write(str(schema), study_file.schema())

@@ -7,7 +7,7 @@ forecasts are scored: made from a run's p <= P / 2, and compared with what it me
 
 import ast
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,6 @@ from corescale.conclude.models.overhead_factors import OverheadChoice, choose
 from corescale.conclude.stats import Interval, median_interval
 from corescale.declare import arithmetic
 from corescale.declare.experiment import Experiment
-from corescale.declare.outputs import Overheads
 from corescale.errors import UsageError
 from corescale.records import Layout, Record
 
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 WHERE = "--overhead"
-NAMES = tuple(f"x{k}" for k in range(100))
-"""names of the formulas, in their order"""
 
 
 def split(model: str) -> tuple[str, ...]:
@@ -83,7 +80,7 @@ def of_layouts(
             t, m, n = layout.threads_per_rank, layout.ranks_per_node, layout.nodes
             point = {"p": layout.p, "threads": t, "ranks": m, "nodes": n}
             measured = str(layout) in set(group["layout"])
-            found = _forecasts(group, experiment, asked.declared, choice, point, measured=measured)
+            found = _forecasts(group, experiment, asked, choice, point, measured=measured)
             made += [(layout, one) for one in found]
     return tuple(made)
 
@@ -113,9 +110,9 @@ def _scored(rows: "pd.DataFrame", experiment: Experiment, asked: "Asked", maker:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Sums of formulas, each formula with a name."""
+    """Sums of formulas, and the formulas by their texts."""
 
-    declared: Overheads
+    formulas: Mapping[str, arithmetic.Expression]
     sums: Sequence[Sequence[str]]
 
 
@@ -125,19 +122,13 @@ def _asked(
     """The launches on whole cores, and what is to be fitted to them. `known`: names that formulas may have besides
     p."""
     sums = [split(model) for model in models]
-    declared = Overheads(
-        name="overhead",
-        statement="",
-        factors=dict(zip(NAMES, dict.fromkeys(part for one in sums for part in one), strict=False)),
-        models=("x0",),
-        claim="x0",
-    )
+    formulas = {part: arithmetic.parse(part, WHERE) for one in sums for part in one}
     rows = frame(records, experiment)
     rows = rows[(rows["status"] == "ok") & ~rows["oversubscribed"].astype(bool)]
-    _must_follow(declared, experiment, known)
+    _must_follow(formulas.values(), experiment, known)
     if rows.empty:
         raise UsageError("no launch on whole cores succeeded", where=WHERE)
-    return rows, Asked(declared, sums)
+    return rows, Asked(formulas, sums)
 
 
 def _alike(rows: "pd.DataFrame", experiment: Experiment) -> Iterator[tuple[str, "pd.DataFrame"]]:
@@ -168,19 +159,18 @@ def _patterns(rows: "pd.DataFrame", experiment: Experiment) -> Iterator[tuple[st
 def _fitted(rows: "pd.DataFrame", experiment: Experiment, asked: Asked, p: int, maker: str) -> Iterator[Prediction]:
     choice = _chosen(rows, experiment, asked)
     measured = bool(rows["p"].min() <= p <= rows["p"].max())
-    for one in _forecasts(rows, experiment, asked.declared, choice, {"p": p}, measured=measured):
+    for one in _forecasts(rows, experiment, asked, choice, {"p": p}, measured=measured):
         yield replace(one, label=_label(maker, one.label))
 
 
 def _chosen(rows: "pd.DataFrame", experiment: Experiment, asked: Asked) -> OverheadChoice:
     """The sum that predicts best; raises UsageError if none can be fitted."""
     try:
-        found = configurations(rows, experiment, asked.declared, {})
+        found = configurations(rows, experiment, "time", asked.formulas, {})
     except UsageError as error:
         error.where = WHERE  # not the name that the formula has here
         raise
-    texts = {asked.declared.factors[name]: column for name, column in found.factors.items()}
-    choice = choose(found.measured, texts, asked.sums, experiment.stop.confidence)
+    choice = choose(found.measured, found.factors, asked.sums, experiment.stop.confidence)
     if choice.best is None:
         raise UsageError(choice.statement, where=WHERE, remedy="scan more levels, or write fewer factors")
     return choice
@@ -197,10 +187,10 @@ def _sizes(rows: "pd.DataFrame", experiment: Experiment) -> Iterator[tuple[str, 
         yield " ".join(f"{name}={level}" for name, level in zip(beside, levels, strict=True)), group
 
 
-def _must_follow(declared: Overheads, experiment: Experiment, also: Sequence[str]) -> None:
+def _must_follow(formulas: Iterable[arithmetic.Expression], experiment: Experiment, also: Sequence[str]) -> None:
     beside = {f.name for f in experiment.factors if f.name not in experiment.makes_p}
     known = {"p", *also, *beside, *(along.name for along in experiment.along if along.factor in beside)}
-    for formula in declared.formulas().values():
+    for formula in formulas:
         if unknown := sorted(formula.names - known):
             remedy = f"write it with {', '.join(sorted(known))}"
             raise UsageError(
@@ -211,7 +201,7 @@ def _must_follow(declared: Overheads, experiment: Experiment, also: Sequence[str
 def _forecasts(
     rows: "pd.DataFrame",
     experiment: Experiment,
-    declared: Overheads,
+    asked: Asked,
     choice: OverheadChoice,
     point: Mapping[str, int],
     *,
@@ -225,7 +215,7 @@ def _forecasts(
     for label, group in _sizes(rows, experiment):
         reference = group[group["p"] == group["p"].min()]
         known = {str(k): v for k, v in reference.iloc[0].to_dict().items()} | dict(point)
-        values = {formula.text: float(formula.value(known, WHERE)) for formula in declared.formulas().values()}
+        values = {text: float(formula.value(known, WHERE)) for text, formula in asked.formulas.items()}
         p_ref, base = float(reference["p"].iloc[0]), median_interval(reference["time"], best.confidence)
         seconds = _scattered(best.time(values, p, p_ref, base.estimate), base)
         seconds = seconds if measured else beyond(seconds, rows["p"].nunique())

@@ -6,7 +6,7 @@ Measuring stops by a width that was declared beforehand and is looked at only as
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -144,11 +144,16 @@ class Undisturbed(Uniform):
 
 
 class Halved(Uniform):
-    """As many blocks of the smaller half of p as intervals need; then uniform blocks; only these are read."""
+    """As many blocks of the smaller half of p as intervals need; then uniform blocks; only these are read.
 
-    def __init__(self, experiment: Experiment, small: tuple[Configuration, ...]) -> None:
+    `between`: called before each of the uniform blocks.
+    """
+
+    def __init__(
+        self, experiment: Experiment, small: tuple[Configuration, ...], between: Callable[[], None] = lambda: None
+    ) -> None:
         super().__init__(experiment)
-        self._small, self._early = small, set[int]()
+        self._small, self._early, self._between = small, set[int](), between
         self._first = max(fewest_blocks(experiment.stop.reading_confidence), experiment.stop.min_blocks)
 
     def add(self, record: Record) -> None:
@@ -162,7 +167,12 @@ class Halved(Uniform):
 
     def next_block(self) -> Block | None:
         """See observe/run.py."""
-        return Block("measure", self._small) if len(self._early) < self._first else super().next_block()
+        if len(self._early) < self._first:
+            return Block("measure", self._small)
+        block = super().next_block()
+        if block is not None:
+            self._between()
+        return block
 
 
 UNIFORM: Mapping[str, type[Uniform]] = {"decided": Decided, "calm": Undisturbed}

@@ -4,10 +4,10 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from corescale.conclude.answers.recommendation import gain_in
 from corescale.conclude.race.answer import RaceAnswer
 from corescale.conclude.race.race import Race
-from corescale.conclude.stats import Interval
+from corescale.conclude.response import table
+from corescale.conclude.stats import Interval, ratio_interval
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import untyped
 from corescale.records import Record
@@ -41,9 +41,12 @@ def _gained(records: Sequence[Record], experiment: Experiment, said: RaceAnswer)
         return f" ({now})" if now != label(said.leader) else " (the baseline)"
     if said.gain is not None:
         return f", {versus(said.gain.ratio)} than {now} by {text.count(said.pairs, 'confirmation pair')}"
-    seen = gain_in("measure", records, experiment, said.leader)
-    about = "" if seen is None else versus(replace(seen, low=None, high=None))
-    return about and f", about {about} than {now}, not confirmed"
+    times = table(records, experiment.response)
+    if not {said.leader, said.baseline} <= {*times.configurations}:
+        return ""
+    seen = ratio_interval(times.column(said.baseline), times.column(said.leader))
+    about = versus(replace(seen, low=None, high=None))
+    return f", about {about} than {now}, not confirmed" if seen.n else ""
 
 
 def versus(gain: Interval) -> str:

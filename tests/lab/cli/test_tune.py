@@ -25,7 +25,7 @@ from corescale.observe.launchers.fake import Fake
 from corescale.observe.launchers.landscape import Landscape
 from corescale.observe.run import run
 from corescale.records import Record
-from corescale.show import headline
+from corescale.show.headline import rehearsal
 from support.commands import ROOT, answered, corescale, refused
 
 GRID = ["-t", "1,2", "-f", "MODE=a,b,c", "-f", "SIZE=1,2,3,4", "--baseline", "MODE=a,SIZE=1"]
@@ -48,16 +48,15 @@ def tuned(tmp_path: Path, landscape: str, *words: str) -> dict[str, Any]:
     return found
 
 
-def raced(landscape: Landscape, **options: Any) -> tuple[list[Record], Recommendation, Fake]:
+def raced(landscape: Landscape, **options: Any) -> tuple[list[Record], Recommendation]:
     """The same inside this process, threads 1 and 2 and a grid of 4 x 3 x 2."""
     asked = {"threads": "1,2", "factor": ["MODE=a,b,c", "SIZE=1,2,3,4"], "budget": "none"} | options
     first = [text.partition(",")[0] for text in asked["factor"]]
     named = ",".join([f"threads={max(asked['threads'].split(','))}", *first])
     request = TuneRequest(**asked, baseline=named)
     experiment = command_line.tune(request, ["x"], Machine.here())
-    fake = Fake(experiment, landscape)
-    records = run(experiment, store.Memory(), fake, Race(experiment))
-    return list(records), recommend(records, experiment), fake
+    records = run(experiment, store.Memory(), Fake(experiment, landscape), Race(experiment))
+    return list(records), recommend(records, experiment)
 
 
 def land(**changes: Any) -> Landscape:
@@ -92,7 +91,7 @@ def test_a_budget_in_launches_is_kept(tmp_path: Path) -> None:
 
 
 def test_the_first_answer_takes_ten_launches() -> None:
-    records, _, _ = raced(land())
+    records, _ = raced(land())
     first = [r for r in records if r.block <= 1]
     assert [r.phase for r in first][:2] == ["warmup", "measure"]
     assert len(first) <= 10
@@ -101,7 +100,7 @@ def test_the_first_answer_takes_ten_launches() -> None:
 def test_one_that_costs_far_fewer_core_seconds_is_named() -> None:
     times = {"threads": {"1": 1.06, "2": 1.0}, "MODE": {"a": 1.0, "b": 0.9}}
     landscape = land(times=times)
-    records, answer, _ = raced(landscape, factor=["MODE=a,b"])
+    records, answer = raced(landscape, factor=["MODE=a,b"])
     assert answer.chosen.layout.p == 2
     assert answer.cheaper is not None
     assert dict(answer.cheaper.configuration.levels) == {"threads": 1, "MODE": "b"}
@@ -122,7 +121,7 @@ def test_each_candidate_has_its_declared_metrics(tmp_path: Path) -> None:
 
 
 def test_ties_are_named_with_how_much_faster_they_may_be() -> None:
-    _, answer, _ = raced(land(times={"MODE": {"a": 1.0, "b": 0.9, "c": 0.9}}), threads="1", factor=["MODE=a,b,c"])
+    _, answer = raced(land(times={"MODE": {"a": 1.0, "b": 0.9, "c": 0.9}}), threads="1", factor=["MODE=a,b,c"])
     assert answer.chosen["MODE"] in ("b", "c")
     (tie,) = answer.tied_with
     assert tie[0]["MODE"] in ("b", "c")
@@ -134,7 +133,7 @@ def test_ties_are_named_with_how_much_faster_they_may_be() -> None:
 @pytest.mark.parametrize("status", ["failed", "signal", "timeout", "check", "output-differs"])
 def test_a_configuration_that_would_win_but_fails_is_told_and_never_wins(status: str) -> None:
     failure = {"levels": {"MODE": "b", "SIZE": "3"}, "status": status, "tail": "no such mode"}
-    records, answer, _ = raced(land(failures=[failure]), timeout="100s")
+    records, answer = raced(land(failures=[failure]), timeout="100s")
     bad = [r for r in records if (r.configuration["MODE"], r.configuration["SIZE"]) == ("b", "3")]
     assert bad, "it was never launched, so nothing was told of it"
     capped = {"capped"} if status == "timeout" else set()  # where a cap comes before the time-out
@@ -150,23 +149,23 @@ def test_a_configuration_that_would_win_but_fails_is_told_and_never_wins(status:
 
 
 def test_a_rehearsal_that_agrees_spares_full_launches_of_what_is_far_behind() -> None:
-    plain, _, _ = raced(land())
-    records, answer, fake = raced(land(), rehearse="small")
+    plain, _ = raced(land())
+    records, answer = raced(land(), rehearse="small")
     full = [r for r in records if r.phase == "measure"]
     assert answer.rehearsal is not None
     assert len({r.configuration for r in full}) < 24
-    assert fake.truth(answer.chosen) <= 1.02 * fake.truth(fake.best())
+    assert land().truth(answer.chosen) <= 1.02 * min(land().truth(r.configuration) for r in records)
     assert sum(r.wall for r in records) < sum(r.wall for r in plain)
-    assert f"the {len(answer.rehearsal.kept)} of 24" in headline.rehearsal(answer.rehearsal)
+    assert f"the {len(answer.rehearsal.kept)} of 24" in rehearsal(answer.rehearsal)
 
 
 def test_a_rehearsal_that_misleads_is_not_trusted() -> None:
     misleading = {"times": {"MODE": {"a": 1.0, "b": 3.0, "c": 0.3}, "SIZE": {"1": 1.0, "2": 0.6, "3": 2.0, "4": 0.4}}}
-    records, answer, fake = raced(land(rehearsal=misleading), rehearse="small")
+    records, answer = raced(land(rehearsal=misleading), rehearse="small")
     assert answer.rehearsal is not None
     assert len(answer.rehearsal.kept) == answer.rehearsal.of
     assert len({r.configuration for r in records if r.phase == "measure"}) == 24
-    assert answer.chosen == fake.best()
+    assert land().truth(answer.chosen) == min(land().truth(r.configuration) for r in records)
 
 
 def test_a_rehearsal_launches_the_same_program_with_other_arguments(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ from corescale.conclude.models.overhead_factors import (
     surely_better_elsewhere,
 )
 from corescale.conclude.stats import Floats, Interval
+from corescale.declare.arithmetic import Expression
 from corescale.declare.experiment import Experiment
 from corescale.declare.outputs import Overheads, summands
 from corescale.errors import UsageError
@@ -85,24 +86,26 @@ class Configurations:
 
 
 def configurations(
-    rows: "pd.DataFrame", experiment: Experiment, declared: Overheads, at: Mapping[str, Level]
+    rows: "pd.DataFrame",
+    experiment: Experiment,
+    y: str,
+    formulas: Mapping[str, Expression],
+    at: Mapping[str, Level],
+    bars: str = "",
 ) -> Configurations:
     """The launches of these rows, all of which have the levels `at`; raises UsageError for a factor without a value."""
     names = [factor.name for factor in experiment.factors if factor.name not in at]
     apart = tuple(name for name in names if name not in experiment.makes_p)
-    values = rows[declared.y].astype("float64")
+    values = rows[y].astype("float64")
     rows = rows.assign(_log=values.where(values > 0).map(np.log, na_action="ignore"))
     rows = rows.assign(_one=rows.groupby(names).ngroup() if names else 0)
     logs = rows.groupby([*BLOCK, "_one"])["_log"].mean().unstack("_one")
     each = [{str(k): v for k, v in row.items()} for row in rows.groupby("_one").first().to_dict("records")]
     sizes = [tuple(row[name] for name in apart) for row in each]
-    factors = {
-        name: np.array([float(formula.value(row, name)) for row in each])
-        for name, formula in declared.formulas().items()
-    }
+    factors = {name: np.array([float(one.value(row, name)) for row in each]) for name, one in formulas.items()}
     times = np.exp(logs.to_numpy(dtype=np.float64))
     return Configurations(
-        Measured.of(times, np.array([float(row["p"]) for row in each]), sizes), factors, each, apart, declared.bars
+        Measured.of(times, np.array([float(row["p"]) for row in each]), sizes), factors, each, apart, bars
     )
 
 
@@ -164,14 +167,15 @@ def _asked(
     used, confidence = rows.index if others is None else rows.index.union(others.index), experiment.stop.confidence
     asked = replace(asked, rows=frozenset(int(place) for place in used))
     try:
-        here = configurations(rows, experiment, declared, at)
+        how = declared.y, declared.formulas(), at, declared.bars
+        here = configurations(rows, experiment, *how)
         over = bool(rows["oversubscribed"].any()) or (others is not None and bool(others["oversubscribed"].any()))
         asked = replace(asked, oversubscribed=over, points=here.points(confidence))
         if not declared.worse_than:
             return (_judged if declared.fails_beyond is None else _failing)(asked, here, confidence)
         if others is None:
             raise UsageError("nothing was measured to compare with")
-        return _compared(asked, here, configurations(others, experiment, declared, at), confidence)
+        return _compared(asked, here, configurations(others, experiment, *how), confidence)
     except UsageError as error:
         return replace(asked, why=error.what)
 

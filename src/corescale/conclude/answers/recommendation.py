@@ -9,7 +9,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from corescale.conclude import stats
 from corescale.conclude.answers.candidates import (
     Candidate,
     Cheaper,
@@ -24,12 +23,12 @@ from corescale.conclude.constraints import broken, not_shown
 from corescale.conclude.race.answer import Gain
 from corescale.conclude.race.race import Race
 from corescale.conclude.race.rehearsal import Rehearsal
-from corescale.conclude.response import of, table
+from corescale.conclude.response import of
 from corescale.conclude.stats import Interval
 from corescale.declare.equivalent import Unread, detected, distinguishable, unread
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import baseline, configurations, untyped
-from corescale.records import Configuration, Level, Phase, Record
+from corescale.records import Configuration, Level, Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,14 +171,3 @@ def _surely_gains(gain: Interval | None) -> bool:
 
 def _fell(records: Sequence[Record], configuration: Configuration, now: Configuration) -> bool:
     return configuration != now and any(not record.ok for record in of(records, configuration, "confirm"))
-
-
-def gain_in(
-    phase: Phase, records: Sequence[Record], experiment: Experiment, configuration: Configuration
-) -> Interval | None:
-    """T_baseline / T of this configuration by the blocks of one phase; None if no block has both."""
-    now, times = baseline(experiment), table(records, experiment.response, phase)
-    if not {configuration, now} <= set(times.configurations):
-        return None
-    found = stats.hodges_lehmann(times.log_ratio(now, configuration), experiment.stop.confidence)
-    return found.map(math.exp) if found.n else None

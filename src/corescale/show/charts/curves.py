@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from corescale.conclude.answers.scaling import Curve, Scan
+from corescale.conclude.answers.scaling import Curve
 from corescale.conclude.stats import Interval
 from corescale.show import text
 from corescale.show.charts.model import Axis, Chart, Mark, Panel, Series, doubling, finite_ends
@@ -69,11 +69,6 @@ QUANTITIES: Mapping[str, Quantity] = {
 }
 """efficiency: the share of the cores' time that went into speedup. overhead: f = 1/e - 1 (Qiu et al. 2010), in which
 causes add up. Speedup is drawn with the ideal line and the models, on logarithmic axes."""
-
-
-def lines_of(scan: Scan) -> Lines:
-    """All curves of a scan in one panel."""
-    return [("", "", [_line(curve) for curve in scan.curves])]
 
 
 def over_p(kind: str, name: str, title: str, caption: str, lines: Lines, p_ref: int) -> Chart:
@@ -146,7 +141,8 @@ def _models(lines: Sequence[Line]) -> list[Series]:
     ]
 
 
-def _line(curve: Curve) -> Line:
+def line(curve: Curve) -> Line:
+    """The line of a scan's curve, with its model if that can be wrong here."""
     steps = tuple(
         Step(row.p, row.speedup, row.efficiency, row.overhead, row.oversubscribed, " ".join(below(row.configuration)))
         for row in curve.rows

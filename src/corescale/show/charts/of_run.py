@@ -48,7 +48,7 @@ def _curves(result: Result, scan: Scan) -> list[Chart]:
         "efficiency": "The share of the cores' time that went into speedup; 100% is ideal.",
         "overhead": "Overhead f = 1/e - 1: core time beyond what the reference needs, as a share of that; 0% is ideal.",
     }
-    lines = curves.lines_of(scan)
+    lines = [("", "", [curves.line(curve) for curve in scan.curves])]
     return [
         curves.over_p(kind, kind, kind.capitalize(), caption, lines, scan.p_ref) for kind, caption in captions.items()
     ]

@@ -18,7 +18,6 @@ from corescale.conclude.answers.study import Study
 from corescale.conclude.conclusion import calm_decide
 from corescale.conclude.response import Step, table
 from corescale.conclude.warnings import warnings
-from corescale.records import Configuration
 from corescale.show import columns, text
 from corescale.show.naming import label
 from corescale.show.result import Result
@@ -45,21 +44,22 @@ def measured(result: Result) -> Mapping[str, Any] | None:
     calm = warnings(result.records, result.experiment).undisturbed
     kept = {record.block for record in calm}
     stop, name = result.experiment.stop, result.experiment.response
-    order = [c for c in columns.of(result).rows if c in times.configurations]
-    reference, cells = _references(found), times.values[:, [times.configurations.index(c) for c in order]]
-    spent = 1.0 if isinstance(found, Recommendation) else stop.spent
+    rows = columns.of(result).rows
+    order = [c for c in rows if c in times.configurations]
+    tuned = isinstance(found, Recommendation)
+    reference = {c: found.baseline if isinstance(found, Recommendation) else row.reference for c, row in rows.items()}
+    cells = times.values[:, [times.configurations.index(c) for c in order]]
+    spent = 1.0 if tuned else stop.spent
     statements = max(1, len(order) - 1) if isinstance(found, tuple) else 1
     counts = _counts(cells, [block in kept for block in times.blocks])
     return {
         "names": [label(c) for c in order],
         "p": [c.layout.p for c in order],
-        "reference": [order.index(one) if (one := reference.get(c, c)) in order else k for k, c in enumerate(order)],
+        "reference": [order.index(one) if (one := reference[c]) in order else k for k, c in enumerate(order)],
         "blocks": list(times.blocks),
         "kept": [block in kept for block in times.blocks],
         "values": [[value if math.isfinite(value) else None for value in row] for row in cells.tolist()],
-        "steps": [0.0, 0.0]
-        if isinstance(found, Recommendation)
-        else [Step.of(result.records, name), Step.of(calm, name)],
+        "steps": [0.0, 0.0] if tuned else [Step.of(result.records, name), Step.of(calm, name)],
         "calm": calm_decide(calm, result.experiment),
         "confidence": stop.confidence,
         "confidences": [
@@ -90,11 +90,3 @@ def _limits(counts: list[int], confidence: float, each: float) -> Mapping[int, M
         }
         for n in counts
     }
-
-
-def _references(found: Any) -> Mapping[Configuration, Configuration]:
-    if isinstance(found, Scan):
-        return {row.configuration: row.reference for row in found.rows}
-    if isinstance(found, Recommendation):
-        return {one.configuration: found.baseline for one in found.candidates}
-    return {one.other: one.reference for one in found}  # for the first command itself there is none

@@ -64,11 +64,6 @@ def _timed(found: Timing, response: str) -> Iterable[RenderableType]:
         yield Text(f"{far} far from the others: something else ran, or the first launches warmed a cache", "yellow")
 
 
-def recommended_line(result: Result) -> str:
-    """The line to paste, for a shell; empty if a result recommends nothing."""
-    return result.line(result.conclusion.chosen) if isinstance(result.conclusion, Recommendation) else ""
-
-
 @dataclass(frozen=True)
 class Chart:
     """The text chart, in the width and the characters that the terminal has."""
@@ -83,7 +78,7 @@ class Chart:
 def _recommended(result: Result, found: Recommendation, most: int) -> Iterable[RenderableType]:
     yield Text()
     yield Text("launch it with:" if not found.keep_baseline else f"{current(found.untyped)}:")
-    yield Text(f"  {recommended_line(result)}", style="bold cyan", no_wrap=True, overflow="ignore")
+    yield Text(f"  {result.line(found.chosen)}", style="bold cyan", no_wrap=True, overflow="ignore")
     yield Text()
     if found.candidates:
         yield from _candidates(result, found, most)
