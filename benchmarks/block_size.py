@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 from _block_size_models import HOLD_OUT, MODELS, columns, examples, floor, over, replicates, train
+from scipy.optimize import nnls
 from simulated_runs import launches
 
 from corescale.conclude.block_size import published as form
@@ -64,10 +65,18 @@ def noise(table: tuple[Column, ...]) -> None:
         print(f"- {name}, in-sample: {over(scored(model, table), having).mean:.1%}")
 
 
+def _cost(column: Column) -> Floats:
+    """The times of a column by the L and the O(N) / T that explain it best, neither below 0: [block]."""
+    times = np.array(column.times)
+    terms = np.column_stack([column.case.iterations / np.array(column.blocks, dtype=float), np.ones(len(times))])
+    weights, _ = nnls(terms / times[:, None], np.ones(len(times)))
+    return np.asarray(terms @ weights)
+
+
 def latency(table: Sequence[Column], of: str) -> None:
     """Cost(T, N, L) = N / B L + O(N) / T as a prediction of times, up to a thread's share, its best block."""
     cut = [_up_to_a_share(column) for column in table]
-    said = [form.Cost().predicted(c) / np.array(c.times) for c in cut]
+    said = [_cost(c) / np.array(c.times) for c in cut]
     off, last = np.abs(np.concatenate(said) - 1), np.array([one[-1] for one in said])
     print(
         f"\nCost(T, N, L) = N / B L + O(N) / T is given the L and the O(N) that fit a column best. {of}, its times\n"

@@ -15,12 +15,13 @@ from corescale.conclude.race.options import OPTIONS, RaceOptions
 from corescale.conclude.race.race import Race
 from corescale.declare import command_line, plan
 from corescale.declare.experiment import Experiment
+from corescale.declare.grid import baseline, configurations
 from corescale.declare.plan import Block, Invocation
 from corescale.declare.request import TuneRequest
 from corescale.machine import Machine
 from corescale.observe import store
 from corescale.observe.launchers.fake import Fake
-from corescale.observe.launchers.landscape import Landscape
+from corescale.observe.launchers.landscape import Landscape, meets
 from corescale.observe.run import run
 from corescale.records import Configuration, Record
 
@@ -33,9 +34,29 @@ WORTH = 1.05
 
 
 class Coarse(Fake):
-    """Tells times in whole steps."""
+    """Tells times in whole steps, and the truth."""
 
     step = 0.0
+
+    def truth(self, configuration: Configuration) -> float:
+        """Seconds without noise and drift."""
+        return self._landscape.truth(configuration)
+
+    def best(self) -> Configuration:
+        """The configuration that is truly fastest among those that never fail and meet the constraints."""
+        failing = [failure.levels for failure in self._landscape.failures]
+        sound = [c for c in configurations(self._experiment) if not any(meets(c, levels) for levels in failing)]
+        return min(filter(self.allowed, sound), key=self.truth)
+
+    def allowed(self, configuration: Configuration) -> bool:
+        """Whether its metrics, without noise, meet the constraints."""
+        metrics, now = self._landscape.metrics, baseline(self._experiment)
+        for each in self._experiment.tuning.constraints:
+            value = metrics[each.metric].of(configuration)
+            limit = each.bound * (metrics[each.metric].of(now) if each.relative else 1)
+            if not (value <= limit if each.relation == "<=" else value >= limit):
+                return False
+        return True
 
     def launch(self, block: Sequence[Invocation]) -> Iterator[Record]:
         """Its launches, rounded."""
@@ -204,7 +225,7 @@ class Outcome:
     covered: bool
 
 
-def scored(fake: Fake, launches: int, now: Configuration, chosen: Configuration, candidate: Configuration,
+def scored(fake: Coarse, launches: int, now: Configuration, chosen: Configuration, candidate: Configuration,
            bound: float | None, low: float | None, high: float | None, open_: Sequence[str]) -> Outcome:  # fmt: skip
     """By the truth; `open_`: constraints that the chosen one is said to be not shown to meet."""
     best = fake.truth(fake.best())

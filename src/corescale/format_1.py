@@ -15,10 +15,8 @@ PARTS = {
 NO_PRELOAD = "allocators: "
 """how the reason begins if no allocator could be preloaded"""
 STOP = {"confirm_blocks": "confirm_pairs"}
-RENAMED_KINDS = {"core_groups": "l3_domains"}
+KINDS = {"core_groups": "l3_domains"}
 CPU = {"core_group": "l3_domain"}
-
-
 COUNTS = "and counts: -i"
 """end of the doubt of a launch that failed and counts as if it had not"""
 
@@ -36,28 +34,18 @@ def record(values: Mapping[str, Any]) -> dict[str, Any]:
 def experiment(values: Mapping[str, Any]) -> dict[str, Any]:
     """The experiment of a plan, by the names of format 2."""
     made = dict(values)
-    parts = {part: {new: made.pop(old) for old, new in names.items() if old in made} for part, names in PARTS.items()}
-    made |= parts
+    made |= {part: {new: made.pop(old) for old, new in names.items() if old in made} for part, names in PARTS.items()}
     left_out = [str(each) for each in made.get("left_out", ())]
     made["no_preload"] = next((each.removeprefix(NO_PRELOAD) for each in left_out if each.startswith(NO_PRELOAD)), "")
-    if isinstance(stop := made.get("stop"), Mapping):
-        made["stop"] = _renamed(stop, STOP)
-    if isinstance(factors := made.get("factors"), list):
-        made["factors"] = [
-            {**each, "kind": RENAMED_KINDS.get(str(each.get("kind")), each.get("kind"))}
-            if isinstance(each, Mapping)
-            else each
-            for each in factors
-        ]
+    made["stop"] = _renamed(made.get("stop", {}), STOP)
+    made["factors"] = [{**each, "kind": KINDS.get(each["kind"], each["kind"])} for each in made.get("factors", ())]
     return made
 
 
 def machine(values: Mapping[str, Any]) -> dict[str, Any]:
     """The description of a machine, by the names of format 2."""
     cpus = values.get("cpus")
-    if not isinstance(cpus, list):
-        return dict(values)
-    return {**values, "cpus": [_renamed(cpu, CPU) if isinstance(cpu, Mapping) else cpu for cpu in cpus]}
+    return {**values, "cpus": [_renamed(cpu, CPU) for cpu in cpus]} if isinstance(cpus, list) else dict(values)
 
 
 def _renamed(values: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:

@@ -25,12 +25,6 @@ def library(name: str) -> Path:
     return _locate(name, ("lib",), "library")
 
 
-def libraries() -> list[Path]:
-    """Every library that can be preloaded into a program, at the path that `library` returns."""
-    found = [path for root in (*_installed(), *_built()) for path in root.glob("lib/libcorescale_*.so")]
-    return [library(name) for name in sorted({path.name for path in found})]
-
-
 def _locate(name: str, places: tuple[str, ...], kind: str) -> Path:
     """The first that is installed, else the newest that is built."""
     for path in _candidates(_installed(), places, name):

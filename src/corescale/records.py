@@ -285,15 +285,6 @@ def to_dict(record: Record) -> dict[str, Any]:
 REMEDY = "restore the file, or leave that run out"
 
 
-def decode(line: str) -> Record:
-    """The record of one line; raises StoreError for another format or a line that is not a record."""
-    try:
-        values = json.loads(line)
-    except ValueError as error:
-        raise StoreError(f"not a record: {error}", remedy=REMEDY) from error
-    return from_dict(values)
-
-
 def from_dict(values: object) -> Record:
     """The record of JSON values, as `to_dict` gives them or as format 1 had them; raises StoreError."""
     if isinstance(values, dict) and values.get("format") == 1:

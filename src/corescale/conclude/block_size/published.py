@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import nnls
 
 from corescale.conclude.block_size.columns import Case, Choose, Column
 from corescale.conclude.stats import Floats
@@ -62,13 +61,6 @@ class Cost:
     def fit(self, columns: Sequence[Column]) -> Choose:
         """The largest block that it allows; L and O(N) have no part in that."""
         return lambda case: float(math.ceil(case.iterations / case.threads))
-
-    def predicted(self, column: Column) -> Floats:
-        """The times of a column by the L and the O(N) / T that explain it best, neither below 0: [block]."""
-        times = np.array(column.times)
-        terms = np.column_stack([column.case.iterations / np.array(column.blocks, dtype=float), np.ones(len(times))])
-        weights, _ = nnls(terms / times[:, None], np.ones(len(times)))
-        return np.asarray(terms @ weights)
 
 
 @dataclass(frozen=True)

@@ -28,10 +28,6 @@ class Choice:
 
     best: Fit | None
     fits: Mapping[str, Fit]
-    held_out: Mapping[str, float]
-    """root mean square of log(mean time / prediction), each level predicted from the others; NaN where too few"""
-    distinguishable: bool
-    """whether the levels distinguish at least one model from a better one"""
     statement: str
 
 
@@ -48,18 +44,17 @@ def choose(
     known = sorted((name for name in models if fits[name].identifiable), key=lambda name: len(models[name].terms))
     if not known:
         none = "no model can be fitted: " + "; ".join({f.warning for f in fits.values()})
-        return Choice(None, fits, dict.fromkeys(models, np.nan), False, none)
+        return Choice(None, fits, none)
     levels, times = np.asarray(p, np.float64), np.asarray(log_times, np.float64)
     errors = {name: _held_out_errors(models[name], levels, times) for name in known}
-    held_out = {name: float(errors[name][0]) if name in errors else np.nan for name in models}
     enough = np.unique(levels[np.isfinite(times).any(axis=0)]).size >= LEVELS
     comparable = [name for name in known if enough and np.isfinite(errors[name][0])]
-    winner = min(comparable, key=lambda name: held_out[name], default=known[0])
+    winner = min(comparable, key=lambda name: float(errors[name][0]), default=known[0])
     beaten = [name for name in known if enough and surely_less(errors[winner][1:], errors[name][1:])]
     chosen = next(name for name in known if name not in beaten)
     statement = _statement(chosen, winner, beaten, comparable, known) + _beyond(models, fits)
     rivals = tuple(fits[name] for name in known if name not in beaten and name != chosen)
-    return Choice(fits[chosen].beside(rivals), fits, held_out, bool(beaten), statement)
+    return Choice(fits[chosen].beside(rivals), fits, statement)
 
 
 def _statement(chosen: str, winner: str, beaten: list[str], comparable: list[str], known: list[str]) -> str:

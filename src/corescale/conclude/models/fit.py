@@ -30,8 +30,7 @@ class Forecast:
 
     p: float
     seconds: Interval
-    extrapolated: bool
-    """whether p lies outside the measured range: the interval then assumes that the model still holds there"""
+    """outside the measured range it assumes that the model still holds there"""
 
 
 def beyond(seconds: Interval, levels: int) -> Interval:
@@ -75,8 +74,8 @@ class Fit:
         ends = self._resamples and self._resamples.interval(lambda terms: terms @ row, self.confidence)
         alone = interval_of(float(self.time(p)), ends or None, (0.0, math.inf), self.confidence, self.blocks)
         seconds = _hull(alone, [rival.forecast(p).seconds for rival in self.rivals])
-        extrapolated = not self.measured[0] <= p <= self.measured[1]
-        return Forecast(p, beyond(seconds, self.levels) if extrapolated else seconds, extrapolated)
+        within = self.measured[0] <= p <= self.measured[1]
+        return Forecast(p, seconds if within else beyond(seconds, self.levels))
 
     def beside(self, rivals: tuple["Fit", ...]) -> "Fit":
         """This fit, tied with its rivals: its intervals also cover theirs.

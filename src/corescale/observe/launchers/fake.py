@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Self
 
 from corescale.declare.experiment import Experiment
-from corescale.declare.grid import baseline, configurations
 from corescale.declare.plan import Invocation
 from corescale.errors import UsageError
 from corescale.machine import Machine
@@ -73,22 +72,6 @@ class Fake(Launcher):
     def line(self, configuration: Configuration, reads: Collection[str] | None = None) -> str:
         del reads
         return f"(fake) {configuration.label}"
-
-    def truth(self, configuration: Configuration) -> float:
-        """Seconds without noise and drift."""
-        return self._place(configuration).truth
-
-    def best(self) -> Configuration:
-        """The configuration that is truly fastest among those that never fail and meet the constraints."""
-        failing = [failure.levels for failure in self._landscape.failures]
-        sound = [c for c in configurations(self._experiment) if not any(meets(c, levels) for levels in failing)]
-        return min(filter(self.allowed, sound), key=self.truth)
-
-    def allowed(self, configuration: Configuration) -> bool:
-        """Whether its metrics, without noise, meet the constraints."""
-        value, of_baseline = (self._place(c).metrics for c in (configuration, baseline(self._experiment)))
-        known = [each for each in self._experiment.tuning.constraints if each.metric in value]
-        return all(each.met(value[each.metric], of_baseline[each.metric]) for each in known)
 
     def launch(self, block: Sequence[Invocation]) -> Iterator[Record]:
         new = {invocation.configuration for invocation in block} - self._proved

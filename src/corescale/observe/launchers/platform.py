@@ -4,11 +4,11 @@
 A core's rate is relative to a core of this machine: what the program computes is measured while it is simulated.
 """
 
-import itertools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
+import numpy as np
 from pydantic import Field
 
 from corescale.declare.base import Model
@@ -85,10 +85,5 @@ class Platform(Model):
 
 def at(table: Mapping[int, float], cores: int) -> float:
     """The value of a table at a number of cores."""
-    known = sorted(table.items())
-    if cores <= known[0][0]:
-        return known[0][1]
-    for (low, first), (high, last) in itertools.pairwise(known):
-        if cores <= high:
-            return first + (last - first) * (cores - low) / (high - low)
-    return known[-1][1]
+    known = sorted(table)
+    return float(np.interp(cores, known, [table[number] for number in known]))

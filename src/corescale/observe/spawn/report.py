@@ -7,7 +7,7 @@ import errno
 import functools
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -211,11 +211,3 @@ def bounds(report: SpawnReport) -> dict[str, Bound]:
             for figure in rule.figures:
                 found.setdefault(figure, rule.bound)
     return found
-
-
-def table() -> Iterator[str]:
-    """The rules as lines of Markdown."""
-    yield "| figure | bound | if |"
-    yield "|---|---|---|"
-    for rule in RULES:
-        yield f"| {' '.join(f'`{figure}`' for figure in rule.figures)} | {rule.bound} | {rule.when} |"
