@@ -141,7 +141,8 @@ def _by_python(result: Result, base: int | None, confidence: float, *, calm: boo
     if not isinstance(result.conclusion, scaling.Scan):
         return [_tuned(result, times, c, order, base, confidence) for c in order]
     reference = {row.configuration: row.reference for row in result.conclusion.rows}
-    rows = [scaling.row(records, times, c, reference[c] if base is None else order[base], experiment) for c in order]
+    seen = scaling.Seen.of(records, times, experiment)
+    rows = [scaling.row(seen, c, reference[c] if base is None else order[base]) for c in order]
     return [{"time": r.time, "speedup": r.speedup, "efficiency": r.efficiency, "overhead": r.overhead} for r in rows]
 
 

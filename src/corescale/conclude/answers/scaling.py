@@ -174,7 +174,7 @@ def scan(records: Sequence[Record], experiment: Experiment, *, models: bool = Tr
         if configuration in times.configurations and not experiment.is_serial(configuration):
             groups.setdefault(experiment.beside_p(configuration), []).append(configuration)
     serial = next((c for c in times.configurations if experiment.is_serial(c)), None)
-    seen = _Seen.of(records, times, experiment)
+    seen = Seen.of(records, times, experiment)
     curves = [
         _curve(seen, levels, sorted(group, key=lambda c: c.layout.p), serial, models)
         for levels, group in groups.items()
@@ -194,7 +194,7 @@ def scan(records: Sequence[Record], experiment: Experiment, *, models: bool = Tr
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class Seen:
     """What every row of a scan is made from."""
 
     experiment: Experiment
@@ -206,6 +206,7 @@ class _Seen:
 
     @classmethod
     def of(cls, records: Sequence[Record], times: Table, experiment: Experiment) -> Self:
+        """The launches that were measured, by configuration."""
         launches: dict[Configuration, list[Record]] = {c: [] for c in times.configurations}
         for record in records:
             if record.phase == "measure":
@@ -213,7 +214,7 @@ class _Seen:
         return cls(experiment, times, launches, Step.of(records, experiment.response), memory_kind(records))
 
 
-def _row(seen: _Seen, configuration: Configuration, reference: Configuration) -> Row:
+def row(seen: Seen, configuration: Configuration, reference: Configuration) -> Row:
     """One configuration against its reference, both of the table."""
     experiment, times, launches = seen.experiment, seen.times, seen.launches[configuration]
     p, p_ref = configuration.layout.p, reference.layout.p
@@ -268,7 +269,7 @@ def _waited(record: Record) -> float:
 
 
 def _curve(
-    seen: _Seen,
+    seen: Seen,
     levels: tuple[tuple[str, Level], ...],
     group: Sequence[Configuration],
     serial: Configuration | None,
@@ -276,7 +277,7 @@ def _curve(
 ) -> Curve:
     experiment, times = seen.experiment, seen.times
     reference = serial or next((c for c in group if c.layout.p == experiment.scaling.p_ref), group[0])
-    rows = tuple(_row(seen, configuration, reference) for configuration in group)
+    rows = tuple(row(seen, configuration, reference) for configuration in group)
     fitted = [c for c, one in zip(group, rows, strict=True) if not one.oversubscribed]
     ran = {c.layout.p: c for c in fitted if np.isfinite(times.column(c)).any()}
     if not models or experiment.scaling.weak is not None or len(ran) < 2:
