@@ -128,8 +128,6 @@ def test_tune_finds_the_shorter_sleep_and_prints_its_line(tmp_path: Path) -> Non
         "-L",
         "level",
         "20,05",
-        "-m",
-        "6",
         "-M",
         "6",
         "--confirm",

@@ -159,4 +159,5 @@ def test_a_little_less_overhead_is_neither_more_nor_two(more: float, inside: str
     made = played(asked, truth)
     (finding,) = (one for one in asked.study.outputs if one.name == f"tpl_ahead_of_ccr_with_{inside}")
     assert isinstance(finding, Finding)
-    assert {one.verdict for one in answers(frame(made, asked), asked, finding)} == {verdict}
+    within = [one for one in answers(frame(made, asked), asked, finding) if one.verdict != "not on this machine"]
+    assert {one.verdict for one in within} == {verdict}
