@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -100,8 +101,7 @@ void show_stats() noexcept {
       of_system.mapped.load() >> 20, of_system.most_mapped.load() >> 20, of_system.purged.load() >> 20,
       spans.segments, spans.used_slices * (slice >> 10), spans.dirty_slices * (slice >> 10), mappings.blocks,
       mappings.bytes >> 10, mappings.kept_bytes >> 10, heaps.heaps, heaps.abandoned);
-  if (length > 0) [[maybe_unused]]
-    const auto written = write(STDERR_FILENO, text, static_cast<std::size_t>(length));
+  say(text, length);
 }
 
 [[gnu::constructor]] void begin() noexcept {
@@ -220,13 +220,19 @@ CORESCALE_ENTRY struct mallinfo mallinfo() noexcept {
 
 CORESCALE_ENTRY void malloc_stats() noexcept { show_stats(); }
 
-/// pthread_atfork() calls this, so that our handlers are registered before anyone else's.
+/// pthread_atfork() calls this, so that our handlers are registered before anyone else's. glibc's function is looked up when the process
+/// starts: later, dlsym() may wait for a thread that is in dlopen(), and a library's constructor may wait for us.
 // NOLINTNEXTLINE
 CORESCALE_ENTRY int __register_atfork(handler prepare, handler parent, handler child,
                                       void* library) noexcept {
   watch_forks();
   using registers = int (*)(handler, handler, handler, void*);
-  const auto next = reinterpret_cast<registers>(dlsym(RTLD_NEXT, "__register_atfork"));
+  constinit static std::atomic<registers> found{nullptr};
+  registers next = found.load(std::memory_order_relaxed);
+  if (!next) {
+    next = reinterpret_cast<registers>(dlsym(RTLD_NEXT, "__register_atfork"));
+    found.store(next, std::memory_order_relaxed);
+  }
   return next ? next(prepare, parent, child, library) : ENOMEM;
 }
 

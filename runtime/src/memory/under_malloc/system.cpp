@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -54,10 +55,7 @@ void note(std::string_view word) noexcept {
                               "corescale malloc: CORESCALE_MALLOC has no word '%.*s'; use show_stats, "
                               "hardened, huge_pages=0, decay_ms=N\n",
                               static_cast<int>(word.size() < 60 ? word.size() : 60), word.data());
-  if (length > 0) [[maybe_unused]]
-    const auto written = write(
-        STDERR_FILENO, line,
-        static_cast<std::size_t>(length) < sizeof line ? static_cast<std::size_t>(length) : sizeof line - 1);
+  say(line, length < static_cast<int>(sizeof line) ? length : static_cast<int>(sizeof line) - 1);
 }
 
 bool read_word(std::string_view word) noexcept {
@@ -160,18 +158,22 @@ std::uint64_t now_ms() noexcept {
 std::uint64_t random_word() noexcept {
   std::uint64_t word = 0;
   const int before = errno;
-  if (getrandom(&word, sizeof word, GRND_NONBLOCK) != sizeof word)
+  // Not getrandom(): a thread may be cancelled in that one, but not in malloc().
+  if (syscall(SYS_getrandom, &word, sizeof word, GRND_NONBLOCK) != sizeof word)
     word = (reinterpret_cast<std::uintptr_t>(&word) ^ now_ms()) * 0x9e3779b97f4a7c15;
   errno = before;
   return word;
+}
+
+void say(const char* text, int length) noexcept {
+  if (length > 0) syscall(SYS_write, STDERR_FILENO, text, static_cast<std::size_t>(length));
 }
 
 void die(const char* what, const void* where) noexcept {
   in_fork = true;  // a handler of SIGABRT may ask for memory, and we may be under a lock
   char line[200];
   const int length = snprintf(line, sizeof line, "corescale malloc: %s: %p\n", what, where);
-  if (length > 0) [[maybe_unused]]
-    const auto written = write(STDERR_FILENO, line, static_cast<std::size_t>(length));
+  say(line, length);
   abort();
 }
 

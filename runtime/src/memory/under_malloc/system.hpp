@@ -36,6 +36,9 @@ std::uint64_t now_ms() noexcept;
 
 std::uint64_t random_word() noexcept;
 
+/// Writes to standard error. Not by write(), in which a thread may be cancelled, with a lock held.
+void say(const char* text, int length) noexcept;
+
 /// Writes one line to standard error, then calls abort().
 [[noreturn]] void die(const char* what, const void* where) noexcept;
 

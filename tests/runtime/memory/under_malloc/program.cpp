@@ -631,6 +631,31 @@ void fork_in_handler() {
   setitimer(ITIMER_VIRTUAL, &never, nullptr);
 }
 
+/// A library's constructor waits for a thread that registers handlers of fork().
+void register_in_constructor() {
+  alarm(20);
+  REQUIRE(dlopen(PLUGIN, RTLD_NOW));
+}
+
+/// A thread that was cancelled ends where it says so, not in here: its caller may hold a lock.
+void cancelled_thread() {
+  static std::atomic<bool> was_cancelled{false}, is_back{false};
+  pthread_t thread{};
+  const auto run = [](void*) -> void* {
+    while (!was_cancelled) sched_yield();
+    free(opaque(malloc(100)));
+    malloc_stats();
+    is_back = true;
+    pthread_testcancel();
+    return nullptr;
+  };
+  REQUIRE(pthread_create(&thread, nullptr, run, nullptr) == 0);
+  REQUIRE(pthread_cancel(thread) == 0);
+  was_cancelled = true;
+  void* result = nullptr;
+  REQUIRE(pthread_join(thread, &result) == 0 && is_back && result == PTHREAD_CANCELED);
+}
+
 void double_free() {
   void* const memory = malloc(100);
   void* const other = malloc(100);
@@ -811,6 +836,8 @@ constexpr std::array cases{test_case{"every_entry", every_entry},
                            test_case{"fork_beside_streams", fork_beside_streams},
                            test_case{"fork_in_handler", fork_in_handler},
                            test_case{"fork_beside_locks", fork_beside_locks},
+                           test_case{"register_in_constructor", register_in_constructor},
+                           test_case{"cancelled_thread", cancelled_thread},
                            test_case{"half_before_the_end", half_before_the_end},
                            test_case{"large_blocks_age", large_blocks_age},
                            test_case{"handler_allocates", handler_allocates},
