@@ -38,9 +38,10 @@ def rows(name: str) -> list[dict[str, str]]:
 def regrets(table: tuple[Column, ...]) -> None:
     usual = [not (c.platform == "AMD-3970X" and c.case.write >= ODD_WRITES) for c in table]
     print(
-        f"Time lost against the best block of the same column, {len(table)} columns ({sum(usual)} usual ones: without"
+        f"The table has the time lost against the best block of the same column, over {len(table)} columns. The\n"
+        f"{sum(usual)} usual ones are all but the {len(table) - sum(usual)} of the 3970X that write {ODD_WRITES}\n"
+        "bytes or more.\n"
     )
-    print(f"the {len(table) - sum(usual)} of the 3970X that write {ODD_WRITES} bytes and more).\n")
     print("| model | fitted to | geometric mean | worst | usual: mean | worst | seconds |")
     print("|---|---|---|---|---|---|---|")
     for (name, model), (held, key) in itertools.product(MODELS.items(), HOLD_OUT.items()):
@@ -59,7 +60,7 @@ def noise(table: tuple[Column, ...]) -> None:
     print(
         f"\nNoise: {len(found.lost)} columns have a replicate (they differ only in computation). An oracle that\n"
         f"takes a column's block from its replicates loses {found.mean:.1%}, at worst "
-        f"{found.worst:.0%}. On these columns:\n"
+        f"{found.worst:.0%}. On these columns the models lose:\n"
     )
     for name, model in MODELS.items():
         print(f"- {name}, in-sample: {over(scored(model, table), having).mean:.1%}")
@@ -80,9 +81,9 @@ def latency(table: Sequence[Column], of: str) -> None:
     off, last = np.abs(np.concatenate(said) - 1), np.array([one[-1] for one in said])
     print(
         f"\nCost(T, N, L) = N / B L + O(N) / T is given the L and the O(N) that fit a column best. {of}, its times\n"
-        f"are off by {np.median(off):.1%} in the median, up to a thread's share. At the largest block up to that,\n"
-        f"where the cost is least, it is below the measured time in {sum(last < 1)} of {len(last)} columns:\n"
-        f"{np.median(last):.2f} of it in the median, {min(last):.2f} at worst."
+        f"for blocks up to a thread's share are off by {np.median(off):.1%} in the median. The cost is least at the\n"
+        f"largest of these blocks. There it is below the measured time in {sum(last < 1)} of {len(last)} columns:\n"
+        f"it is {np.median(last):.2f} times that time in the median, {min(last):.2f} times at worst."
     )
 
 
@@ -124,14 +125,13 @@ def training() -> None:
     robust = train(scaled, labels, robust=True)
     off = [float(np.median(np.abs(form.raw(w, scaled) - labels))) for w in (form.WEIGHTS, robust)]
     print(
-        f"\nTraining: on the {len(known)} printed examples the printed answers have a loss of {said:,.0f}, the\n"
-        f"printed weights {loss(form.WEIGHTS):,.0f}; the paper claims 2,001 over more than 200 "
-        "examples. Weights trained\n"
-        f"again on the {len(known)} have {again:,.0f}, after {seconds:.1f} s "
-        "(30 hours in the paper); that is 7 numbers fitted to\n"
-        f"{len(known)}, where the printed ones were fitted to more. By a robust loss the median error of the block\n"
-        f"falls from {off[0]:.1f} iterations to {off[1]:.1f}. Squares add up, so the {len(known)} alone exceed the\n"
-        "claimed loss of all."
+        f"\nTraining: on the {len(known)} printed examples the printed answers have a loss of {said:,.0f},\n"
+        f"and the printed weights have one of {loss(form.WEIGHTS):,.0f}. The paper claims 2,001 over more than 200\n"
+        f"examples. A loss is a sum of squares, so the {len(known)} alone exceed the claimed loss of all. Weights\n"
+        f"trained again on the {len(known)} have a loss of {again:,.0f}, after {seconds:.1f} s (30 hours in the\n"
+        f"paper). But these are 7 numbers fitted to {len(known)} examples; the printed ones were fitted to more. If a\n"
+        f"robust loss is minimised instead, the median error of the block falls from {off[0]:.1f} iterations\n"
+        f"(printed weights) to {off[1]:.1f}."
     )
 
 
@@ -192,11 +192,12 @@ VARIED: dict[str, Callable[[Column], float]] = {
 
 def directions(table: tuple[Column, ...]) -> None:
     """Pairs of columns that differ only in one quantity: is the best block of the larger one larger or smaller?"""
-    print("\nBest blocks of pairs of columns that differ only in one quantity, as that quantity grows. The paper says")
     print(
-        "that they get smaller, but larger with L3 domains. In its tables threads and groups grow together. Many pairs"
+        "\nThe table compares the best blocks of pairs of columns that differ only in one quantity. The paper says\n"
+        "that the best block shrinks as a quantity grows, but that it grows with the number of L3 domains. In the\n"
+        "paper's tables threads and L3 domains grow together. Many pairs differ by noise. A slope is the median\n"
+        "of the pairs' log-log slopes; -1 means inversely proportional.\n"
     )
-    print("differ by noise. A slope is the median of their log-log slopes: -1 is inversely proportional.\n")
     print("| quantity | larger | smaller | the same | slope |\n|---|---|---|---|---|")
     for name in VARIED:
         print(f"| {name} | {_grown(name, table)} |")
@@ -207,9 +208,9 @@ def directions(table: tuple[Column, ...]) -> None:
     late = sum(c.best < half and c.lost(half) > np.log1p(0.03) for c, half in zip(table, halves, strict=True))
     single = np.median([np.expm1(c.lost(1)) for c in table])
     print(
-        f"\nThe best block is smaller than half a share, which is more than 3% slower, in {late} of\n"
-        f"{len(table)} columns. Half a share is {np.expm1(np.median(over)):.0%} slower in the median:\n"
-        "latency rises before N / T."
+        f"\nIn {late} of {len(table)} columns the best block is smaller than half a share, and half a share is\n"
+        f"more than 3% slower. Half a share is {np.expm1(np.median(over)):.0%} slower in the median: latency rises\n"
+        "before N / T."
     )
     print(f"One iteration at a time loses {single:.0%} in the median.")
 
@@ -260,8 +261,9 @@ def taskflow() -> None:
     doubtful = np.array(["digit" in row["suspect"] for row in table])
     mean, sure = (np.exp(np.log(some).mean()) for some in (gains, gains[~doubtful]))
     print(
-        f"\nTaskflow's time over that of the formula, as printed: {len(gains)} rows, geometric mean {mean:.2f};\n"
-        f"{sure:.2f} without the {doubtful.sum()} rows with a doubtful digit. Taskflow is faster in "
+        f"\nIn the {len(gains)} printed rows, Taskflow takes {mean:.2f} times as long as the formula (geometric\n"
+        f"mean). Without the {doubtful.sum()} rows with a doubtful digit it takes {sure:.2f} times as long. "
+        "Taskflow is faster in "
         f"{(gains < 1).sum()} rows and takes\n"
         f"five times as long in {(gains > 5).sum()}, of which {(doubtful & (gains > 5)).sum()} are doubtful."
     )

@@ -100,7 +100,10 @@ def published_tables(here: Launches, published: Sequence[Column]) -> None:
 def real_tables(here: Launches) -> None:
     bodies = sorted({cell.body for cell in here.times if cell.body[3] == "real"}, key=lambda body: body[2])
     print("\n## Latency against the block: additions that are really made, here")
-    print("\nUnit read 1024, unit write 1024; no table of the paper has them, as its compilers folded the loop away.")
+    print(
+        "\nEach iteration reads 1024 bytes and writes 1024. No table of the paper has such additions, because its\n"
+        "compilers removed the loop."
+    )
     for count in here.threads:
         sweeps = {
             f"2^{body[2].bit_length() - 1} (share {here.shares[body]})": here.sweep(body, count) for body in bodies
@@ -149,8 +152,8 @@ def chosen_tables(here: Launches) -> None:
     count = here.threads[-1]
     print(f"\n## The formula's block, auto's, fitted ones, and the measured best: {threads_of(count)}")
     print(
-        "\nEach as its iterations at once (the most, where blocks shrink), and its time over the best block's.\n"
-        "Fitted models are fitted to the bodies of this table, and take the times of neighbouring blocks."
+        "\nA cell has the block in iterations (the largest, if blocks shrink), and the time over that of the best\n"
+        "block. Fitted models are fitted to the bodies of this table, and take the times of neighbouring blocks."
     )
     bodies = [body for body in here.shares if here.sweep(body, count)]
     models = fitted(here, bodies)
@@ -204,13 +207,14 @@ def comparison(here: Comparison) -> None:
         heads = ("Taskflow", "CostModel", "block sizes", *PARTS)
         table((f"unit_{varied}", *heads, *(f"printed gain, {one}" for one in platforms)), lines)
     print(
-        "\nGain, Taskflow over CostModel, is the product of three. Its own: Taskflow over its policy on threads of ours"
+        "\nThe gain, Taskflow's time over CostModel's, is the product of three ratios of times. 'Its own' is\n"
+        "Taskflow over its own policy on our threads, which sleep and are not pinned. 'By sleep' is these threads\n"
+        "over threads that spin, each pinned to its CPU. 'By blocks' is Taskflow's policy over CostModel, both on\n"
+        "threads that spin.\n"
     )
-    print("that sleep and are pinned nowhere. By sleep: these over threads that spin, each on its CPU. By blocks:")
-    print("Taskflow's policy over CostModel, both on threads that spin.\n")
     said_of("The fastest call", here.clocks, bodies)
     said_of("The mean of all calls", here.means, bodies)
-    said_of("The fastest call behind a pause, in which all threads fall asleep", here.paused, bodies)
+    said_of("The fastest call after a pause, in which all threads fall asleep", here.paused, bodies)
 
 
 def _compared(here: Comparison, body: Body) -> tuple[str, ...]:
@@ -247,14 +251,12 @@ def main() -> None:
     print(
         "# The tables of the paper, and this machine's\n\nFrom `scripts/bench block_size_tables`. Times are clocks of a"
     )
-    print(f"whole loop. Here: {here.machine}; clocks of its time stamp counter; the least over launches of a launch's")
     print(
-        "fastest call, without an interval: disturbances only add, and findings.md has the intervals. Loops here have"
+        f"whole loop. 'Here' is {here.machine}, with clocks of their time stamp counter. A cell of ours has the\n"
+        "fastest call of all launches, because disturbances only add time. It has no interval; findings.md has\n"
+        "intervals. Loops here have a different N from the paper's, so columns are compared by their shape,\n"
+        "not by their clocks. The best block of each column is bold; blocks within 1% of it are as good."
     )
-    print(
-        "another N than the paper's, so columns are compared by their shape, not by their clocks. The preferred block"
-    )
-    print("of each column is bold; where others are within 1% of it, they are as good.")
     published_tables(here, published)
     real_tables(here)
     chosen_tables(here)

@@ -120,8 +120,8 @@ def short_rows(count: int, scratch: Path) -> Iterator[Row]:
     witness = {"LD_PRELOAD": str(native.library("libcorescale_witness.so"))}
     silent, detected = spawner(SHORT, **witness), spawner(SHORT, CORESCALE_WITNESS=str(scratch), **witness)
     loading, testifying = pairs(silent, spawner(SHORT), count), pairs(detected, silent, count)
-    yield "preloading the witness, silent", f"{written(difference(loading), 1e6, 0)} us"
-    yield "what the witness then adds by testifying", f"{written(difference(testifying), 1e6, 0)} us"
+    yield "preloading the witness library, without a log", f"{written(difference(loading), 1e6, 0)} us"
+    yield "what writing its log then adds", f"{written(difference(testifying), 1e6, 0)} us"
 
 
 def long_rows(count: int, scratch: Path) -> Iterator[Row]:
@@ -136,8 +136,8 @@ def cost_rows() -> Iterator[Row]:
     """What the spawner costs beside its program."""
     for threads in (8, 40):
         yield f"watching {threads} threads every 100 ms, share of a core", f"{watching(threads):.2%}"
-    yield "request to report for `true`, with a memory group", f"{launch_cost(True) * 1e3:.1f} ms"
-    yield "request to report for `true`, without", f"{launch_cost(False) * 1e3:.1f} ms"
+    yield "from request to report for `true`, with a memory cgroup", f"{launch_cost(True) * 1e3:.1f} ms"
+    yield "from request to report for `true`, without one", f"{launch_cost(False) * 1e3:.1f} ms"
 
 
 def main() -> None:

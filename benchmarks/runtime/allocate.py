@@ -129,18 +129,22 @@ def report(values: dict[str, dict[str, list[float]]], blocks: int, machine: Mach
     return "\n\n".join(
         [
             "# What an allocation costs",
-            f"{machine.in_words}. {blocks} randomised blocks, one launch of each per block. A cell has median ns, and "
-            f"in brackets the ratio to `{OURS}` within blocks with its 95% interval. Printed by `python "
+            f"{machine.in_words}. There are {blocks} randomised blocks. A block has one launch of each allocator. "
+            "A cell has the median in ns, unless the heading has another unit. Brackets have the ratio to "
+            f"`{OURS}` within blocks, with its 95% interval. Printed by `python "
             "benchmarks/runtime/allocate.py`. Times are processor time of the thread, but for what waits (return by "
             "another thread, first request). `benchmarks/runtime/allocate.hpp` and `allocate_programs.hpp` define each "
             "figure.",
-            "Pairs allocate 200 bytes and return them, by two shapes of loop. There are also a hundred blocks and then "
-            "their return, and 16 to 515 bytes at random places of a thousand.",
+            'A pair allocates 200 bytes and returns them. In the columns "pair" the size is new to the compiler in '
+            'each round; in "size in a register" it stays in a register. The next column allocates a hundred '
+            "blocks and then returns them. The last one keeps up to 1,024 blocks of 16 to 515 bytes. Each step picks "
+            "one of 1,024 places at random: it allocates a block there, or returns the one that is there.",
             table(values, CALLS),
             "Return by another thread: one thread allocates and writes a stream of 192-byte objects, another reads and "
-            "returns them. `hand-off` is the same stream without an allocator, the limit. Return to owners: 3,200 "
-            "blocks that 1 or 16 others allocated in turn. `touch` reads the word in front of each block, which its "
-            "owner wrote, and keeps the block. It is the limit of an allocator whose blocks name their owner.",
+            "returns them. `hand-off` is the same stream without an allocator, the limit. Return to owners: a thread "
+            "returns 3,200 blocks that 1 or 16 other threads allocated in turn. `touch` reads the word in front of "
+            "each block, which its owner wrote, and keeps the block. It is the limit of an allocator whose blocks name "
+            "their owner.",
             table(values, PROGRAMS),
         ]
     )

@@ -141,9 +141,10 @@ def memory(lines: Lines) -> str:
         ]
         rows.append(f"| {' | '.join([library, *cells])} |")
     said = (
-        "One recording of two-body RK4 with its sweep back adds this to the peak memory of a process, adjoints "
-        "included. It counts touched pages, in a process of its own. Ours is 8 to 24 for an operation, 8 for its "
-        "adjoint and what is left in the last chunk. Files that a library writes (ADOL-C does) are not in it."
+        "The table has what one recording of two-body RK4 with its sweep back adds to the peak memory of a process, "
+        "adjoints included. Each library runs in a process of its own, and touched pages are counted. corescale takes "
+        "8 to 24 bytes for an operation, 8 for its adjoint, and the rest of its last chunk. Files that a library "
+        "writes (as ADOL-C does) are not counted."
     )
     return "\n\n".join(["## Memory: bytes per operation", said, "\n".join(rows)])
 
@@ -152,10 +153,11 @@ def report(lines: Lines, blocks: int, where: str) -> str:
     """The whole page."""
     values = grouped(lines)
     head = (
-        f"{where} {blocks} randomised blocks of all libraries in one process. A cell has median ns of processor time "
-        "per operation of the differentiated program. In brackets is how many times ours that is, within blocks, with "
-        "its 95% interval. `limit` is a bare loop: the mathematics, 16 bytes written for each operation, one pass back "
-        "over them that waits for nothing. A Hessian-vector product in series of order 1 writes 24 bytes. Printed by "
+        f"{where} One process ran {blocks} randomised blocks of all libraries. A cell has the median processor time, "
+        "in ns, for each operation of the differentiated program. Brackets have the ratio to corescale's time within "
+        "blocks, with its 95% interval. `limit` is a bare loop: it does the mathematics, writes 16 bytes for each "
+        "operation, and passes back over them without waiting for anything. A Hessian-vector product in series of "
+        "order 1 writes 24 bytes. Printed by "
         "`scripts/bench runtime/tape`."
     )
     tables = [table(title, values[task]) for task, title in TITLES.items() if OURS in values[task]]

@@ -57,7 +57,7 @@ def conclude(
 
 
 def calm_decide(undisturbed: Sequence[Record], experiment: Experiment) -> bool:
-    """Whether only undisturbed blocks decide: for a gate, unless even twice the blocks had too few of them."""
+    """Whether only undisturbed blocks decide: if the rule asks for it, as for a gate, and there are enough of them."""
     calm = len({record.block for record in undisturbed if record.timed}) >= experiment.stop.min_blocks
     return calm and experiment.stop.rule == "calm"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that are written whole or not at all, and whether they can be, before anything is measured."""
+"""Writes files whole or not at all, and checks before anything is measured whether they can be written."""
 
 import contextlib
 import os
@@ -15,8 +15,8 @@ NAME_ANOTHER = "name a writable file"
 
 
 def write(target: str, content: str | bytes) -> None:
-    """Into a file, whole or not at all: an earlier file stays until the new one, which gets its mode, is complete. An
-    open descriptor (/dev/stdout, /dev/fd/3), a pipe or a device is appended to.
+    """Writes a file whole or not at all: an earlier file stays until the new one is complete, which gets its mode.
+    Appends to an open descriptor (/dev/stdout, /dev/fd/3), a pipe or a device.
     """
     if target == "-":
         raise UsageError("is not a file", where=target, remedy="name one")

@@ -112,11 +112,11 @@ def powers(found: Sequence[Power]) -> Iterator[str]:
 
 
 def _power(one: Power) -> str:
-    finding, most = one.answer.finding, f"{one.most} blocks show {_size(one.shown, one.answer.finding)}"
+    finding, most = one.answer.finding, f"{one.most} blocks can show {_size(one.shown, one.answer.finding)}"
     scatter = f"scatter {_size(one.scatter, finding)}; {most}"
     if one.blocks is None:
-        return f"{scatter}, not {_margin(finding)}"
-    return f"{scatter}; {_margin(finding)} takes {one.blocks}, {text.duration(one.seconds)}"
+        return f"{scatter}, not the margin of {_margin(finding)}"
+    return f"{scatter}; the margin of {_margin(finding)} takes {one.blocks} blocks, {text.duration(one.seconds)}"
 
 
 def _size(log: float, finding: Finding) -> str:
@@ -130,11 +130,11 @@ def _modelled(found: Modelled) -> str:
     why = f" ({found.why})" if found.why else ""
     said = f"{found.verdict}{why}: {overhead(found.claimed)}"
     if found.beside is not None:
-        said += f". Where it is said to predict better, {overhead(found.beside)}"
+        said += f". The fit that is claimed to predict better is {overhead(found.beside)}"
     elif found.reach is not None:
         near, far = (text.join(text.share(one)) for one in (found.reach.near, found.reach.far))
         many = text.count(found.reach.beyond, "configuration")
-        said += f". It was {found.choice.statement}, off by {near} of the time. "
+        said += f". It was {found.choice.statement}, and there it is off by {near} of the time. "
         said += f"Beyond that, in {many}, it is off by {far}"
     else:
         said += f". Cross-validation: {found.choice.statement}"
@@ -255,12 +255,12 @@ def forecast(one: Prediction | Scored, asked: Experiment) -> str:
 
 
 def reach(one: Prediction, asked: Experiment) -> str:
-    """The confidence of a forecast's interval, or what one takes; and how far beyond what was measured it lies."""
+    """The confidence of a forecast's interval, or what an interval needs; and how far beyond the measured p it lies."""
     confidence = asked.stop.confidence
     far = "" if one.beyond <= 1 else f", extrapolated {one.beyond:.3g} times beyond the {one.measured[1]:g} measured"
     if one.seconds.low is not None:
         return text.at_confidence(confidence) + far
-    takes = f"{fewest_blocks(confidence)} blocks, and {FEWEST_LEVELS} levels of p beyond what was measured"
+    takes = f"{fewest_blocks(confidence)} blocks, and {FEWEST_LEVELS} levels of p for a forecast beyond them"
     return f"{far}, no interval: that takes {takes}"
 
 
@@ -276,5 +276,6 @@ def coverage(scored: Sequence[Scored], confidence: float) -> str:
     kind = "sealed forecasts" if len(sealed) == len(held) else "forecasts"
     wide = median(one.forecast.high / one.forecast.low for one in scored if one.forecast.low and one.forecast.high)
     return (
-        f"{sum(held)} of {len(held)} {kind} covered what was measured{of_them}; half of them span {wide:.3g}x or more"
+        f"{sum(held)} of {len(held)} {kind} covered what was measured{of_them}; "
+        f"half of their intervals span a factor of {wide:.3g} or more"
     )

@@ -124,7 +124,7 @@ def test_its_gain_is_the_product_of_its_parts(tmp_path: Path, capsys: pytest.Cap
     for what in (
         "The fastest call",
         "The mean of all calls",
-        "The fastest call behind a pause, in which all threads fall asleep",
+        "The fastest call after a pause, in which all threads fall asleep",
     ):
         assert f"* {what}, geometric means over 1 rows: gain 2.00, its own 1.23, by sleep 1.25, by blocks 1.30." in said
 

@@ -86,10 +86,10 @@ class Curve:
     levels: tuple[tuple[str, Level], ...]
     rows: tuple[Row, ...]
     choice: Choice | None
-    """every model's fit, and which one to show, from the levels of p that the cores can hold; None below two levels,
-    and in weak scaling"""
+    """the fits of all models to the levels of p that are not oversubscribed, and which one to show; None in weak
+    scaling and below two levels"""
     overhead: OverheadChoice | None = None
-    """f = a p, and with p^2, by the same levels; None if there is no choice of a model"""
+    """fits of overhead, f = a p and f = a p + b p^2, to the same levels; None if `choice` is None"""
 
     @property
     def fits(self) -> tuple[Fit, ...]:
@@ -123,8 +123,8 @@ class Scan:
     serial: bool = False
     """whether speedup 1 is a serial program"""
     unread: Unread = ""
-    """what the program did not read, and what nothing else passes to it; not `threads` if it ran several
-    nevertheless"""
+    """`threads` or `ranks`: the program does not read it, and nothing else passes it on; not `threads` if several
+    threads ran"""
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -133,7 +133,7 @@ class Scan:
 
     @property
     def best(self) -> Row | None:
-        """The row of the first line: the fastest relative to its reference; None if no row has one that ran."""
+        """The row of the first line: the fastest relative to its reference; None if no row has a reference that ran."""
         others = [row for row in self._beside if row.speedup.estimate > 0]
         return max(others, key=lambda row: row.speedup.estimate, default=None)
 
@@ -151,8 +151,8 @@ class Scan:
 
     @property
     def unsure(self) -> bool:
-        """Whether the row of the first line has no interval; if no row has a reference, whether any of several rows has
-        none."""
+        """Whether the row of the first line has no interval; if no row has a reference, whether the time of any of
+        several rows has none."""
         row = self.best if self.weak is None else self.worst
         if row is None and len(self.rows) > 1:
             return any(row.time.estimate > 0 and row.time.low is None for row in self.rows)

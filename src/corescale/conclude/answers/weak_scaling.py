@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Weak scaling: the work grows with the threads, so that ideally the time stays the same.
 
-Whether the work per thread is constant is checked against what was declared and, where the program reports its work
-(region.h), against what it did. At each p, the fit T = a + b work over the loads gives the overhead that does not grow
-with the work.
+The declared work per thread must be constant. If the program reports its work (region.h), that must be constant, too.
+At each p, the fit T = a + b work over the loads gives the overhead that does not grow with the work.
 """
 
 from collections.abc import Mapping, Sequence

@@ -15,7 +15,7 @@ from corescale.profile import Profile, ThreadTimes
 USEFUL = (LedgerRow.COMPUTING, LedgerRow.INFLATED, LedgerRow.ALLOCATING)
 
 MOST = 0.99
-"""least share of the CPU time for the explained programs; the rest, such as a shell's, explains nothing"""
+"""least share of the CPU time that the explained programs have; smaller programs, such as a shell, are left out"""
 
 _WAITS = ("locking", "message", "barrier", "blocked", "joining", "pooled", "event")
 """Waits, in the order in which they get the slots that computing threads leave; as in probe/profiler/census.hpp."""
@@ -33,10 +33,10 @@ class Ledger:
     burnt: float
     """CPU seconds in waits: runtimes that spin"""
     beyond: Mapping[LedgerRow, Interval] = field(default_factory=dict)
-    """seconds of computing (as INFLATED) and of ALLOCATING beyond those of the same work with one thread; empty without
-    such a launch"""
+    """seconds of computing (as INFLATED) and of ALLOCATING that the same work does not take with one thread; empty if
+    no launch with one thread was made"""
     allocating: Interval | None = None
-    """the row's interval from `n` ticks; None if there were none"""
+    """the row's interval from `n` ticks; None if there were no ticks"""
     serial: float | None = None
     """elapsed seconds in which exactly one thread computed; None of one thread or of several programs"""
     efficiency: Efficiency | None = None
@@ -68,8 +68,8 @@ def ledger(profiles: Sequence[Profile], wall: float, work: float | None = None, 
     """The ledger of a launch that took `wall` seconds, by its ranks, or else by its programs with most of the CPU time.
 
     `work` is what the program says that it has done. `stolen` is CPU seconds that the host took from the machine
-    meanwhile: time of threads that no source explains counts as waiting for a core, up to that. Raises ValueError
-    without a profile.
+    meanwhile. Up to that amount, time of threads that no source explains counts as waiting for a core. Raises
+    ValueError without a profile.
     """
     if not profiles:
         raise ValueError("a ledger needs a profile")
@@ -142,11 +142,11 @@ def _burnt(profile: Profile) -> float:
 
 
 Rows = tuple[dict[LedgerRow, float], float]
-"""Rows, and what of `blocked` no source saw."""
+"""Seconds of each row, and the part of `blocked` that no source saw."""
 
 
 def _apart(mains: Sequence[Profile], allocating: Sequence[float], wall: float) -> Rows:
-    """Those of programs that do not share the launch's threads, such as ranks."""
+    """The rows of programs that do not share the launch's threads, such as ranks."""
     rows, unseen = dict.fromkeys(LedgerRow, 0.0), 0.0
     for main, seconds in zip(mains, allocating, strict=True):
         owned = _owned(main)
@@ -158,7 +158,7 @@ def _apart(mains: Sequence[Profile], allocating: Sequence[float], wall: float) -
 
 
 def _together(mains: Sequence[Profile], allocating: Sequence[float], wall: float) -> Rows:
-    """Those of programs that share the launch's threads, as a pool's processes do.
+    """The rows of programs that share the launch's threads, such as the processes of a pool.
 
     Each program knows only its own threads. A slot of the launch is absent while fewer threads exist than it has slots.
     Computing threads fill the other slots first, and waiting threads fill the rest.
@@ -195,8 +195,8 @@ def _span(mains: Sequence[Profile]) -> float:
 
 
 def _presence(mains: Sequence[Profile]) -> tuple[float, float]:
-    """Thread-seconds in which threads of the launch were absent while others were there; and seconds in which any was
-    there."""
+    """Two numbers: thread-seconds of absent threads while other threads of the launch existed, and seconds in which any
+    existed."""
     changes = sorted(
         (main.started + thread.started + late, count)
         for main in mains
@@ -229,8 +229,8 @@ def _owned(profile: Profile) -> dict[str, float]:
 
 
 def _rows(profile: Profile, parts: Mapping[str, float], seconds: float) -> dict[LedgerRow, float]:
-    """Rows of one process, whose computing threads own `parts`, and which allocated for these seconds; they sum to its
-    wall time x threads."""
+    """The rows of one process; they sum to its wall time x threads. Its computing threads own `parts`; it allocated for
+    `seconds`."""
     share = profile.shares
     allocating = min(parts["used"], seconds)
     spinning = min(parts["used"] - allocating, _spun(profile.threads))

@@ -142,7 +142,7 @@ def _models(lines: Sequence[Line]) -> list[Series]:
 
 
 def line(curve: Curve) -> Line:
-    """The line of a scan's curve, with its model if that can be wrong here."""
+    """The line of a scan's curve; with its model, if there are enough levels of p to refute that."""
     steps = tuple(
         Step(row.p, row.speedup, row.efficiency, row.overhead, row.oversubscribed, " ".join(below(row.configuration)))
         for row in curve.rows

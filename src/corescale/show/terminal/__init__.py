@@ -104,7 +104,7 @@ def _excluded(found: Recommendation) -> Iterable[Text]:
 
 
 def _studied(result: Result, found: Study) -> Iterable[RenderableType]:
-    """The findings, then the curves as a scan shows them; of a large study only their number."""
+    """The findings, then the curves as a scan shows them; if there are more than MOST_ROWS rows, only their number."""
     yield from findings(found.answers)
     if len(found.found.rows) <= MOST_ROWS:
         yield from _scanned(result, found.found, chart=False)

@@ -196,7 +196,7 @@ def test_a_model_is_compared_between_two_kinds_of_launches(bend: float, verdict:
         ASKED | {"models": ("grain",), "where": {"kind": "b"}, "worse_than": {"kind": "a"}}
     )
     (answer,) = overheads(frame(records(kinds, seconds, 8, noise=0.01), kinds), kinds, asked)
-    assert answer.verdict == verdict and "Where it is said to predict better, f = " in statements.answer(answer)
+    assert answer.verdict == verdict and "The fit that is claimed to predict better is " in statements.answer(answer)
 
 
 def test_it_is_an_answer_of_the_study() -> None:
