@@ -191,7 +191,7 @@ def comparison(here: Comparison) -> None:
     """Taskflow beside the formula, as the paper has it, and what of the difference is threads and what blocks."""
     with (DATA / "taskflow_and_cost_model.csv").open(newline="") as file:
         printed: Rows = list(csv.DictReader(file))
-    print(f"\n## Taskflow beside the formula: {threads_of(here.threads)} here, the printed gains beside")
+    print(f"\n## Taskflow compared with the formula: {threads_of(here.threads)} here, next to the printed gains")
     bodies: list[Body] = []
     for varied in ("read", "write", "comp"):
         of = [row for row in printed if row["varied"] == varied]

@@ -158,7 +158,8 @@ def main() -> None:
     )
     said = ", ".join(f"{name} {value:.3g}" for name, value in constants.items())
     typical = ", ".join(name for name in constants if name not in values)
-    print(f"Constants in ns, {missing or f'of this machine{warning}'}: {said}. Typical ones: {typical or 'none'}.")
+    print(f"The constants in ns, {missing or f'of this machine{warning}'}, are {said}.")
+    print(f"Not measured, but typical, are: {typical or 'none'}.")
     for name, program in PROGRAMS.items():
         report(name, program, constants)
 

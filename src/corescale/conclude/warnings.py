@@ -205,7 +205,8 @@ class Agreement:
         if self.broken:
             return "; ".join(self.broken)
         where = f" at each {' and '.join(self.by)}" if self.by else ""
-        return f"{self.metric} is the same in all launches{where} ({self.launches} launches, {self.groups} values)"
+        values = "1 value" if self.groups == 1 else f"{self.groups} values"
+        return f"{self.metric} is the same in all launches{where} ({self.launches} launches, {values})"
 
 
 def agreements(records: Sequence[Record], experiment: Experiment) -> tuple[Agreement, ...]:
