@@ -122,4 +122,4 @@ def test_power_says_which_blocks_show_the_margin() -> None:
     assert quiet[0].seconds == pytest.approx(quiet[0].blocks * 2 * (2 + 1), rel=0.05)  # type: ignore[operator]
     said = list(statements.powers(quiet))
     assert said[0].startswith("faster: scatter ") and said[-1].startswith("2 of 2 answers can be ")
-    assert next(statements.powers(loud)).endswith(", not 5%")
+    assert next(statements.powers(loud)).endswith(", not the margin of 5%")
