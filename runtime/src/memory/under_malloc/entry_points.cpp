@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions that a program calls: malloc() and its family, and C++'s operators. All else in this library is hidden.
+// The functions that a program calls: malloc() and its family, and two of C++'s operators. The C++ library builds its other operators on these
+// two and on aligned_alloc(). A program may replace any of them: so they are left to that library. All else in this library is hidden.
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
@@ -64,10 +65,10 @@ handler new_handler() noexcept {
 }
 
 /// [new.delete.single]: the handler makes room, throws or ends the process; without one, std::bad_alloc.
-void* take_or_handle(std::size_t bytes, std::size_t alignment) {
+void* take_or_handle(std::size_t bytes) {
   while (true) {
-    if (!is_too_large(bytes) && !is_too_large(bytes + alignment))
-      if (void* const memory = take_aligned(bytes, alignment)) return memory;
+    if (!is_too_large(bytes))
+      if (void* const memory = take(bytes)) return memory;
     if (const handler handle = new_handler()) {
       handle();
       continue;
@@ -76,16 +77,6 @@ void* take_or_handle(std::size_t bytes, std::size_t alignment) {
     die("operator new has no memory, and the program no std::bad_alloc to throw, for a size of",
         reinterpret_cast<void*>(bytes));
   }
-}
-
-[[gnu::always_inline]] inline void* take_new(std::size_t bytes) {
-  void* const memory = take_at_hand(bytes);
-  return memory ? memory : take_or_handle(bytes, 16);
-}
-
-/// Calls no handler, because what a handler throws could not be caught here.
-void* take_nothrow(std::size_t bytes, std::size_t alignment) noexcept {
-  return is_too_large(bytes) || is_too_large(bytes + alignment) ? nullptr : take_aligned(bytes, alignment);
 }
 
 void show_stats() noexcept {
@@ -238,39 +229,9 @@ CORESCALE_ENTRY int __register_atfork(handler prepare, handler parent, handler c
 
 }  // extern "C"
 
-CORESCALE_ENTRY void* operator new(std::size_t bytes) { return take_new(bytes); }
-CORESCALE_ENTRY void* operator new[](std::size_t bytes) { return take_new(bytes); }
-CORESCALE_ENTRY void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
-  return take_nothrow(bytes, 16);
+CORESCALE_ENTRY void* operator new(std::size_t bytes) {
+  void* const memory = take_at_hand(bytes);
+  return memory ? memory : take_or_handle(bytes);
 }
-CORESCALE_ENTRY void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept {
-  return take_nothrow(bytes, 16);
-}
-CORESCALE_ENTRY void* operator new(std::size_t bytes, std::align_val_t a) {
-  return take_or_handle(bytes, static_cast<std::size_t>(a));
-}
-CORESCALE_ENTRY void* operator new[](std::size_t bytes, std::align_val_t a) {
-  return take_or_handle(bytes, static_cast<std::size_t>(a));
-}
-CORESCALE_ENTRY void* operator new(std::size_t bytes, std::align_val_t a, const std::nothrow_t&) noexcept {
-  return take_nothrow(bytes, static_cast<std::size_t>(a));
-}
-CORESCALE_ENTRY void* operator new[](std::size_t bytes, std::align_val_t a, const std::nothrow_t&) noexcept {
-  return take_nothrow(bytes, static_cast<std::size_t>(a));
-}
+
 CORESCALE_ENTRY void operator delete(void* memory) noexcept { give(memory); }
-CORESCALE_ENTRY void operator delete[](void* memory) noexcept { give(memory); }
-CORESCALE_ENTRY void operator delete(void* memory, const std::nothrow_t&) noexcept { give(memory); }
-CORESCALE_ENTRY void operator delete[](void* memory, const std::nothrow_t&) noexcept { give(memory); }
-CORESCALE_ENTRY void operator delete(void* memory, std::size_t) noexcept { give(memory); }
-CORESCALE_ENTRY void operator delete[](void* memory, std::size_t) noexcept { give(memory); }
-CORESCALE_ENTRY void operator delete(void* memory, std::align_val_t) noexcept { give(memory); }
-CORESCALE_ENTRY void operator delete[](void* memory, std::align_val_t) noexcept { give(memory); }
-CORESCALE_ENTRY void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { give(memory); }
-CORESCALE_ENTRY void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { give(memory); }
-CORESCALE_ENTRY void operator delete(void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
-  give(memory);
-}
-CORESCALE_ENTRY void operator delete[](void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
-  give(memory);
-}

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <string_view>
+#include <utility>
 
 #include "sizes.hpp"
 
@@ -51,10 +52,12 @@ constinit std::atomic<std::size_t> guards_by_rights{0};
 
 void note(std::string_view word) noexcept {
   char line[200];
+  std::size_t shown = 0;
+  while (shown < word.size() && shown < 60 && static_cast<unsigned char>(word[shown]) >= ' ') ++shown;
   const int length = snprintf(line, sizeof line,
                               "corescale malloc: CORESCALE_MALLOC has no word '%.*s'; use show_stats, "
                               "hardened, huge_pages=0, decay_ms=N\n",
-                              static_cast<int>(word.size() < 60 ? word.size() : 60), word.data());
+                              static_cast<int>(shown), word.data());
   say(line, length < static_cast<int>(sizeof line) ? length : static_cast<int>(sizeof line) - 1);
 }
 
@@ -178,11 +181,12 @@ void die(const char* what, const void* where) noexcept {
 }
 
 void read_options(const char* words) noexcept {
+  bool noted = false;
   std::string_view rest(words);
   while (!rest.empty()) {
     const std::size_t comma = rest.find(',');
     const std::string_view word = rest.substr(0, comma);
-    if (!word.empty() && !read_word(word)) note(word);
+    if (!word.empty() && !read_word(word) && !std::exchange(noted, true)) note(word);
     if (comma == std::string_view::npos) return;
     rest.remove_prefix(comma + 1);
   }

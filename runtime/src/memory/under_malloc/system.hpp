@@ -81,7 +81,7 @@ extern constinit options chosen;
 /// The bytes of the guard after a page or a large block.
 inline std::size_t guard_bytes() noexcept { return chosen.hardened ? system_page : 0; }
 
-/// Reads a value of CORESCALE_MALLOC: words with commas between. A word that is unknown is named in one line, and ignored.
+/// Reads a value of CORESCALE_MALLOC: words with commas between. Unknown words are ignored, and the first of them is named in one line.
 void read_options(const char* words) noexcept;
 
 /// Bytes, for show_stats and mallinfo2().

@@ -82,7 +82,7 @@ std::size_t peak_kib() {
 void is_ours() {
   for (void* const function : {reinterpret_cast<void*>(&malloc), reinterpret_cast<void*>(&free),
                                reinterpret_cast<void*>(&aligned_alloc), dlsym(RTLD_DEFAULT, "_Znwm"),
-                               dlsym(RTLD_DEFAULT, "_ZdlPvmSt11align_val_t")}) {
+                               dlsym(RTLD_DEFAULT, "_ZdlPv")}) {
     Dl_info found{};
     REQUIRE(dladdr(function, &found) && strstr(found.dli_fname, "libcorescale_malloc"));
   }
