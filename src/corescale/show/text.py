@@ -187,7 +187,7 @@ def _shown(interval: Interval, unit: str, factor: float, *, least: int, most: in
         return f"{value:z.{min(max(digits, least), most)}f}{unit}", ""
     if half <= abs(value) * 1e-9:
         return f"{value:z.{least}f}{unit}", ""
-    decimals = min(max(-math.floor(math.log10(half / 3)), least), most)
+    decimals = min(max(-math.floor(math.log10(half / 3)), least), most) if math.isfinite(half) else least
     return (
         f"{value:z.{decimals}f}{unit}",
         f"[{interval.low * factor:z.{decimals}f}, {interval.high * factor:z.{decimals}f}]",

@@ -206,6 +206,7 @@ def test_the_chart_has_its_points_where_they_belong() -> None:
         (12.0, 8.0, 16.0, "12.00x [8.00, 16.00]"),
         (1.0, 1.0, 1.0, "1.00x"),
         (2.0, None, None, "2.00x"),
+        (2.0, 1.5, float("inf"), "2.00x [1.50, inf]"),
         (float("nan"), None, None, "-"),
     ],
 )

@@ -234,4 +234,7 @@ CORESCALE_ENTRY void* operator new(std::size_t bytes) {
   return memory ? memory : take_or_handle(bytes);
 }
 
+#ifndef __clang__  // which has no such warning
+#pragma GCC diagnostic ignored "-Wsized-deallocation"
+#endif
 CORESCALE_ENTRY void operator delete(void* memory) noexcept { give(memory); }
