@@ -194,7 +194,6 @@ inline constexpr auto steps_back = [] {
 /// Often the operation before is the last operand, and its adjoint was written just now: it is then taken from the
 /// register and not from memory, which would wait for the store. On Zen 4 that is a third of the sweep. The adjoint of a
 /// series is read from memory, because g++ has no register for it as a pair and as two numbers.
-/// Inlined by order, as g++ would keep the parts of a series in memory.
 template <class Base, class Chunk>
 [[gnu::always_inline]] inline void go_back_over(Chunk& chunk, std::size_t i, const Base* kept,
                                                 Base* adjoints) {
