@@ -12,7 +12,7 @@ from corescale.conclude.conclusion import conclude
 from corescale.declare.equivalent import to_set
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations, launch
-from corescale.errors import CorescaleError, StoreError
+from corescale.errors import CorescaleError, StoreError, UsageError
 from corescale.machine import Machine
 from corescale.observe import launchers, store
 from corescale.records import Configuration, Record
@@ -23,15 +23,25 @@ def loaded(path: Path) -> store.Run:
     """The run of a folder or an archive; raises StoreError if it has nothing to show yet."""
     run = store.load(path)
     if not any(record.timed for record in run.records):
-        remedy = "the command that began it continues it"
+        goes_on = "the command that began it continues it"
+        remedy = "measure more levels, or with more --budget" if run.finished else goes_on
         raise StoreError("holds no complete block of launches", where=str(run.folder), remedy=remedy)
     return run
+
+
+def must_be_as_real(run: store.Run, on: str, where: str) -> None:
+    """Raises UsageError if either the run or the launches that it is compared with (`--on`) are fake, but not both."""
+    faked, faking = run.on == "fake", on == "fake"
+    if faked and not faking:
+        raise UsageError("is a fake run", where=where, remedy="add --on fake --landscape FILE, or give a measured run")
+    if faking and not faked:
+        raise UsageError("is no fake run", where=where, remedy="leave out --on fake")
 
 
 def result(run: store.Run, machine: Machine, gate: Gates | None = None, *, every_variable: bool = False) -> Result:
     """What follows from a run's records, and the lines that launch it here. `every_variable`: the lines set all
     variables."""
-    lines = _lines(run, machine, None if every_variable else to_set(run.records))
+    lines = _lines(run, machine, None if every_variable else to_set(run.experiment, run.records))
     shown = concluded(run.records, run.experiment, dict(lines), run.environment, gate, finished=run.finished)
     return replace(shown, run=run.origin, runs={run_name(run): run.folder}, launching=_launching(run))
 
@@ -65,8 +75,8 @@ def _lines(run: store.Run, machine: Machine, reads: frozenset[str] | None) -> It
 
 
 def _kind(run: store.Run) -> type[launchers.Launcher] | None:
-    """The launcher of a run. Its name in the run may also distinguish two platforms."""
-    return launchers.LAUNCHERS.get(run.launcher.partition("-")[0])
+    """The launcher of a run; None if this version does not have it."""
+    return launchers.LAUNCHERS.get(run.on)
 
 
 def _launching(run: store.Run) -> tuple[str, ...]:
@@ -75,7 +85,7 @@ def _launching(run: store.Run) -> tuple[str, ...]:
     if kind is None or not kind.only_if_asked:
         return ()
     option = (f"--{kind.takes}", run.option) if run.option else ()
-    return ("--on", run.launcher.partition("-")[0], *option)
+    return ("--on", run.on, *option)
 
 
 def run_name(run: store.Run) -> str:

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import cast
 
-from corescale.api.results import concluded, loaded, result, run_name
+from corescale.api.results import concluded, loaded, must_be_as_real, result, run_name
 from corescale.cli.dry_run import dry_run
 from corescale.cli.measure import loadable
 from corescale.cli.output import finish
@@ -37,6 +37,7 @@ def against(request: CompareRequest, words: list[str], machine: Machine) -> None
             f"{len(words)} commands are given", where="--against", remedy="give the one to compare with the run"
         )
     there = loaded(Path(request.against))
+    must_be_as_real(there, request.on, f"--against {request.against}")
     before = _configuration(there, words[0])
     then = [record for record in there.records if record.configuration == before and record.phase == "measure"]
     blocks = len({record.block for record in then})

@@ -6,20 +6,25 @@ import contextlib
 import shutil
 import statistics
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 import typer
 
 from corescale.api.measuring import RUNS
+from corescale.conclude.budget import Budget
 from corescale.conclude.race.options import OPTIONS
 from corescale.declare import paths, template
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import baseline, configurations, launch, parameters
-from corescale.declare.plan import BASELINE_EVERY
+from corescale.declare.plan import BASELINE_EVERY, Block, most_launches
 from corescale.declare.request import RunRequest
+from corescale.declare.stop import Stop
 from corescale.errors import CorescaleError, StoreError, UsageError
 from corescale.machine import Machine
 from corescale.observe import environment, hooks, launchers, store
+from corescale.observe.run import begins_alone
 from corescale.records import Configuration, Layout
 from corescale.show import text
 
@@ -42,8 +47,10 @@ def dry_run(experiment: Experiment, request: RunRequest, machine: Machine) -> No
     for chosen in configurations(experiment):
         typer.echo(f"{chosen.label}\n    {launcher.line(chosen)}")
     root = Path(request.out or RUNS)
-    known = _known(experiment, root, machine, launcher.name)
-    typer.echo(f"\n{_amount(experiment)}\n{_time(experiment, known, root, machine)}")
+    known = Known.of(experiment, root, machine, launcher.name)
+    amount = Amount.of(experiment, launcher)
+    time = _time(experiment, amount, known, root, machine, request.jobs)
+    typer.echo(f"\n{_configurations(experiment, amount)}\n{time}")
     for reason in experiment.left_out:
         typer.echo(f"left out: {reason}")
     _must_hold_runs(root)
@@ -86,62 +93,108 @@ def _line(experiment: Experiment, chosen: Configuration, machine: Machine) -> Li
     return chosen.layout, launch(experiment, chosen, machine).line
 
 
-def _amount(experiment: Experiment) -> str:
-    least, most = _launches(experiment)
+@dataclass(frozen=True)
+class Amount:
+    """How many launches there are, with those that do not count."""
+
+    least: int
+    most: int
+    warming: int
+    proofs: int
+    """untimed launches that prove preloaded libraries"""
+
+    @classmethod
+    def of(cls, experiment: Experiment, launcher: launchers.Launcher) -> Self:
+        """The launches of the plan. How many blocks there are follows from times that nobody knows yet."""
+        stop, everyone = experiment.stop, configurations(experiment)
+        returns = 0 if experiment.baseline.returns else None
+        block = most_launches(Block("measure", everyone), baseline(experiment), returns)
+        least, most = len(everyone) * stop.min_blocks, block * stop.max_blocks
+        if stop.rule == "race":
+            fresh = OPTIONS.fewest_pairs if stop.confirm_pairs is None else stop.confirm_pairs
+            least, most = (each * len(everyone) + 2 * fresh for each in RACE_LAUNCHES)
+        warming = block * experiment.warmup + begins_alone(experiment, virtual=launcher.virtual)
+        limit = most + warming if stop.launches is None else stop.launches
+        proofs = launcher.untimed(everyone)
+        return cls(min(least + warming, limit) + proofs, min(most + warming, limit) + proofs, warming, proofs)
+
+    def __str__(self) -> str:
+        exactly = text.count(self.least, "launch", "launches")
+        number = exactly if self.least == self.most else f"about {self.least} to {self.most} launches"
+        noisy = " (more where times are noisy)" if self.least < self.most else ""
+        parts = {"warm up": self.warming if self.warming > 1 else 0, "prove allocators": self.proofs}
+        of = " and ".join(f"{count} to {what}" for what, count in parts.items() if count)
+        return f"{number}{noisy}" + (f", of them {of}" if of else "")
+
+
+def _configurations(experiment: Experiment, amount: Amount) -> str:
     count = len(configurations(experiment))
-    rehearsals = f" after {count * OPTIONS.rehearsals} on the smaller input" if experiment.tuning.rehearsal else ""
-    number = f"{least}" if least == most else f"about {least} to {most}"
-    return f"{text.count(count, 'configuration')}: {number} launches{rehearsals}" + (
-        " (more where times are noisy)" if least < most else ""
-    )
+    rehearsals = f", after {count * OPTIONS.rehearsals} on the smaller input" if experiment.tuning.rehearsal else ""
+    return f"{text.count(count, 'configuration')}: {amount}{rehearsals}"
 
 
-def _launches(experiment: Experiment) -> tuple[int, int]:
-    """The least and the largest number of launches."""
-    stop, count = experiment.stop, len(configurations(experiment))
-    least, most = count * stop.min_blocks, count * stop.max_blocks
-    if stop.rule == "race":
-        fresh = OPTIONS.fewest_pairs if stop.confirm_pairs is None else stop.confirm_pairs
-        least, most = (1 + each * count + 2 * fresh for each in RACE_LAUNCHES)
-    limit = most if stop.launches is None else stop.launches
-    return min(least, limit), min(most, limit)
+@dataclass(frozen=True)
+class Known:
+    """What earlier runs on this machine show."""
+
+    walls: Mapping[Line, Sequence[float]]
+    """seconds of the launches that succeeded, by the line that was launched"""
+    pauses: Sequence[float]
+    """seconds between two launches with the same hooks, a mean for each run"""
+
+    @classmethod
+    def of(cls, experiment: Experiment, root: Path, machine: Machine, launcher: str) -> Self:
+        """What the runs under `root` of one of the programs, with the same input, show."""
+        programs = {command.argv[0] for command in experiment.commands}
+
+        def alike(other: Experiment) -> bool:
+            return other.input == experiment.input and any(command.argv[0] in programs for command in other.commands)
+
+        walls, pauses = dict[Line, list[float]](), list[float]()
+        for run in store.runs(root, alike):
+            if run.launcher == launcher and run.environment.get("fingerprint") == machine.fingerprint():
+                budget = Budget(run.experiment.stop, baseline(run.experiment))
+                seconds: dict[Configuration, list[float]] = {}
+                for record in run.records:
+                    budget.add(record)
+                    if record.ok and record.timed:
+                        seconds.setdefault(record.configuration, []).append(record.wall)
+                for chosen, each in seconds.items():
+                    with contextlib.suppress(CorescaleError):
+                        walls.setdefault(_line(run.experiment, chosen, machine), []).extend(each)
+                if run.experiment.hooks == experiment.hooks and len(run.records) > 1:
+                    pauses.append(budget.between)
+        return cls(walls, pauses)
 
 
-def _time(experiment: Experiment, known: Mapping[Line, Sequence[float]], root: Path, machine: Machine) -> str:
+def _time(experiment: Experiment, amount: Amount, known: Known, root: Path, machine: Machine, jobs: int) -> str:
     """The expected time and its source; a configuration that was never launched is taken to last as long as the
     baseline."""
-    budget = experiment.stop.budget
-    limit = f", at most {text.duration(budget)} (--budget)" if budget is not None else ""
-    seen = known.get(_line(experiment, baseline(experiment), machine))
+    limit = _limit(experiment.stop)
+    hooked = any(experiment.hooks.model_dump().values()) and not known.pauses
+    what = "time without hooks" if hooked else "time"
+    seen = known.walls.get(_line(experiment, baseline(experiment), machine))
     if not seen:
         hint = FIRST_ANSWER if experiment.verb == "tune" else "-r 1"
         how = f"no run in {root} has the baseline yet: {hint} instead of --dry-run measures it"
-        return f"time: {_range(experiment, 1)} for each second that a launch takes{limit}; {how}"
-    now = statistics.median(seen)
+        return f"{what}: {_range(amount, 1 / jobs)} for each second that a launch takes{limit}; {how}"
+    now, pause = statistics.median(seen), statistics.median(known.pauses or [0.0])
     lines = [_line(experiment, chosen, machine) for chosen in configurations(experiment)]
-    each = statistics.fmean(statistics.median(known.get(line, [now])) for line in lines)
-    return f"time: {_range(experiment, each)}{limit}; the baseline took {now:.3g} s (median of {len(seen)} in {root}/)"
+    each = statistics.fmean(statistics.median(known.walls.get(line, [now])) for line in lines) + pause
+    between = f", and {pause:.2g} s between two launches" if known.pauses else ""
+    took = f"the baseline took {now:.3g} s (median of {len(seen)} in {root}/){between}"
+    return f"{what}: {_range(amount, each / jobs)}{limit}; {took}"
 
 
-def _range(experiment: Experiment, each: float) -> str:
-    return " to ".join(dict.fromkeys(text.duration(count * each) for count in _launches(experiment)))
+def _limit(stop: Stop) -> str:
+    """What a budget limits: a race, and what was typed; the usual one ends nothing before there is an interval."""
+    if stop.budget is None:
+        return ""
+    budget = text.duration(stop.budget)
+    if stop.binding or stop.rule == "race":
+        return f", at most {budget} (--budget)"
+    return f"; after {budget} it ends with the first interval (--budget)"
 
 
-def _known(experiment: Experiment, root: Path, machine: Machine, launcher: str) -> dict[Line, list[float]]:
-    """The seconds of launches that succeeded in runs under `root` on this machine, by the line that was launched."""
-    programs = {command.argv[0] for command in experiment.commands}
-
-    def alike(other: Experiment) -> bool:
-        return other.input == experiment.input and any(command.argv[0] in programs for command in other.commands)
-
-    found: dict[Line, list[float]] = {}
-    for run in store.runs(root, alike):
-        if run.launcher == launcher and run.environment.get("fingerprint") == machine.fingerprint():
-            seconds: dict[Configuration, list[float]] = {}
-            for record in run.records:
-                if record.ok and record.timed:
-                    seconds.setdefault(record.configuration, []).append(record.wall)
-            for chosen, each in seconds.items():
-                with contextlib.suppress(CorescaleError):
-                    found.setdefault(_line(run.experiment, chosen, machine), []).extend(each)
-    return found
+def _range(amount: Amount, each: float) -> str:
+    return " to ".join(dict.fromkeys(text.duration(count * each) for count in (amount.least, amount.most)))

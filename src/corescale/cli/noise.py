@@ -76,6 +76,11 @@ def _pairs(command: str, seconds: float, machine: Machine, runs: str) -> Pairs:
     experiment = command_line.compare(request, [command, command], machine)
     try:
         run = measure(experiment, request, machine)
+    except ProgramError as error:
+        if error.where:
+            raise
+        ended = error.what.removeprefix(f"{request.name[0]} ").rpartition("; the last one ")[2]
+        raise ProgramError(f"{ended}, so its noise says nothing", where=command, remedy="make it work") from error
     except InconclusiveError as error:
         what = f"{text.duration(seconds)} allow no pair"
         raise InconclusiveError(what, where="--noise", remedy="give it more time") from error

@@ -9,16 +9,19 @@ from typing import Annotated, Any
 
 import typer
 
+from corescale.api.results import must_be_as_real
 from corescale.cli import usage_errors
 from corescale.cli.options import takes
 from corescale.cli.simulate import beside, grade, graded, must_grade, parsed, simulated
 from corescale.conclude import overhead_forecast
+from corescale.conclude.answers.scaling import scan
 from corescale.conclude.forecast import FAR, MODEL_NAMES, Prediction, Scored, held_back, score
 from corescale.conclude.forecast import predict as forecast
 from corescale.declare.request import option
 from corescale.errors import ExitCode, StoreError, UsageError
 from corescale.observe import store
 from corescale.show import statements, text
+from corescale.show.headline import UNREAD
 
 MOST = 10**9
 """cores that a forecast may be asked for"""
@@ -113,6 +116,8 @@ def at_cores(runs: Sequence[str], asked: PredictRequest) -> None:
     """Forecast the time on that many cores; without a number, say how such forecasts have fared."""
     found = [_scanned(path, study=bool(asked.overhead)) for path in runs]
     for run in found:
+        if not_read := scan(run.records, run.experiment, models=False).unread if run.experiment.scans else "":
+            typer.echo(f"note: {run.folder}: {UNREAD[not_read]}", err=True)
         if beyond := sorted({record.threads_asked for record in run.records if record.oversubscribed}):
             levels = ", ".join(map(str, beyond))
             typer.echo(f"note: {run.folder}: p = {levels} was oversubscribed, so no forecast is from it", err=True)
@@ -144,6 +149,8 @@ def by_layout(runs: Sequence[str], asked: PredictRequest) -> None:
         must_grade(asked)
     all_have_intervals = True
     for run in [_scanned(path, study=True) for path in runs]:
+        if asked.grade:
+            must_be_as_real(run, asked.grade, str(run.folder))
         found = sorted(
             overhead_forecast.of_layouts(run.records, run.experiment, wanted, asked.overhead),
             key=lambda pair: (pair[1].label, pair[1].seconds.estimate),

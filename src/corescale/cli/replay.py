@@ -9,7 +9,7 @@ from pathlib import Path
 
 import typer
 
-from corescale.api.results import loaded, machine_name, result
+from corescale.api.results import loaded, machine_name, must_be_as_real, result
 from corescale.cli.dry_run import dry_run
 from corescale.cli.measure import as_planned, loadable
 from corescale.cli.output import exit_code, finish
@@ -29,8 +29,7 @@ def replay(given: Path, request: StudyRequest) -> None:
         remedy = "drop --levels, --command, --until-decided and --outputs"
         raise UsageError("launches what was launched, and says what differs", where="--replay", remedy=remedy)
     there = loaded(given)
-    if there.launcher == "fake" and request.on != "fake":
-        raise UsageError("is a fake run", where=str(given), remedy="add --on fake --landscape FILE")
+    must_be_as_real(there, request.on, str(given))
     experiment = _limited(there.experiment, request.runs)
     machine = launchers.machine(request.on, request.launching)
     if request.dry_run:

@@ -49,7 +49,7 @@ def more(words: list[str], request: TuneRequest, machine: Machine) -> None:
         raise UsageError(f"the run already had {stop.in_words}", where=where, remedy="name a larger one")
     timeouts = {"timeout": longer.budget} if experiment.timeout == stop.budget else {}
     wider = experiment.model_copy(update={"stop": longer, **timeouts})
-    asked = replace(request, on="fake" if made.all_records[0].origin == "fake" else made.launcher)
+    asked = replace(request, on=made.on)
     return answered(partial(as_planned, wider), asked, machine)
 
 

@@ -14,6 +14,7 @@ from corescale.conclude.response import Step, median
 from corescale.conclude.two_samples import unpaired_ratio
 from corescale.declare import grid
 from corescale.declare.experiment import Experiment
+from corescale.declare.metric_sources import given_by
 from corescale.endings import outcome, too_short
 from corescale.records import Configuration, Level, Record
 
@@ -64,7 +65,7 @@ def _unreported(records: Sequence[Record], experiment: Experiment) -> Iterator[s
     good = [record for record in records if record.ok]
     for name, source in experiment.metrics.items():
         if good and name not in reported and not any(name in record.metrics for record in good):
-            yield f"metric {name}={source}: no launch gave it"
+            yield f"metric {name}={source}: no launch gave it; {given_by(source)}"
 
 
 def _recorded(records: Sequence[Record], experiment: Experiment) -> tuple[list[str], list[str]]:

@@ -7,41 +7,72 @@ from typing import Literal
 
 from corescale.declare import template
 from corescale.declare.catalogue.env_reads import RANK, THREAD_VARIABLES
-from corescale.declare.experiment import Experiment
+from corescale.declare.experiment import SERIAL, Experiment
 from corescale.declare.grid import baseline, configurations
-from corescale.records import Configuration, Record
+from corescale.records import Configuration, Level, Record
 
 
 def detected(records: Sequence[Record]) -> frozenset[str] | None:
-    """The known variables that the programs of these launches read; None if nothing recorded env reads."""
-    known = [record.reads for record in records if record.reads is not None]
+    """The known variables that the programs of these launches read; None if nothing recorded env reads.
+
+    A launch that failed may have ended before it read any.
+    """
+    known = [record.reads for record in records if record.ok and record.reads is not None]
     return frozenset().union(*known) if known else None
 
 
-def to_set(records: Sequence[Record]) -> frozenset[str] | None:
+def to_set(experiment: Experiment, records: Sequence[Record]) -> frozenset[str] | None:
     """The known variables that the line of a launch sets: those that the programs read; None for all of them.
 
-    If neither a number of threads nor a rank was detected, and numbers of threads were compared, all of those stay:
-    something may read them undetected.
+    If env reads may have missed a number of threads, as in ranks on other machines, and several were compared, all
+    variables for it stay.
     """
     reads = detected(records)
-    if reads is None or reads & {*THREAD_VARIABLES, *RANK}:
+    if reads is None or reads & {*THREAD_VARIABLES, *RANK} or unread(experiment, reads) == "threads":
         return reads
     compared = len({record.configuration.layout.threads_per_rank for record in records}) > 1
     return reads.union(THREAD_VARIABLES if compared else ())
 
 
 def distinguishable(experiment: Experiment, reads: Collection[str] | None) -> tuple[Configuration, ...]:
-    """The configurations; only those with the baseline's number of threads, if any other number is the same launch.
-
-    `reads`: see `detected`. All of them if nothing recorded env reads, or if nothing would be left to try.
-    """
-    everyone = configurations(experiment)
-    if unread(experiment, reads) != "threads":
+    """The configurations, without those that differ from another one only in `ineffective` factors; of these the one
+    with the baseline's levels is left, else the first."""
+    everyone, names = configurations(experiment), ineffective(experiment, reads)
+    if not names:
         return everyone
-    now = baseline(experiment).layout
-    kept = tuple(chosen for chosen in everyone if chosen.layout == now)
-    return kept if len(kept) > 1 else everyone
+    now, kept = baseline(experiment), dict[tuple[tuple[str, Level], ...], Configuration]()
+    for chosen in sorted(everyone, key=lambda one: any(one.get(name) != now.get(name) for name in names)):
+        kept.setdefault(_without(chosen, names), chosen)
+    return tuple(chosen for chosen in everyone if kept[_without(chosen, names)] == chosen)
+
+
+def _without(chosen: Configuration, names: Collection[str]) -> tuple[tuple[str, Level], ...]:
+    return tuple(pair for pair in chosen.levels if pair[0] not in names)
+
+
+def ineffective(experiment: Experiment, reads: Collection[str] | None) -> tuple[str, ...]:
+    """The factors whose levels are the same launch: variables that nothing reads are all that they change.
+
+    `reads`: see `detected`; if nothing recorded env reads, there are none.
+    """
+    if reads is None or _several_programs(experiment):
+        return ()
+    used, threads = _placeholders(experiment), unread(experiment, reads) == "threads"
+    return tuple(
+        factor.name
+        for factor in experiment.factors
+        if (threads and factor.how.makes)
+        or ((variables := factor.how.variables(factor.name)) and not variables & {*reads} and factor.name not in used)
+    )
+
+
+def only_in(
+    experiment: Experiment, reads: Collection[str] | None, one: Configuration, other: Configuration
+) -> tuple[str, ...]:
+    """The `ineffective` factors in which two configurations differ, if they differ in no other; empty otherwise."""
+    differ = [name for name, level in one.levels if other.get(name) != level]
+    known = ineffective(experiment, reads)
+    return tuple(differ) if {*differ} <= {*known} else ()
 
 
 Unread = Literal["", "threads", "ranks"]
@@ -74,6 +105,20 @@ def _makers(experiment: Experiment) -> set[str]:
 
 
 def _by_variables(experiment: Experiment) -> bool:
-    """Whether the number of threads reaches the programs by variables, and by nothing else."""
-    used = {name for command in experiment.commands for name in template.placeholders(command.argv)}
-    return _makers(experiment) == {"threads"} and not experiment.derived and not used & {"threads", "p"}
+    """Whether the number of threads reaches the program by variables, and by nothing else: not even by a hook."""
+    used = _placeholders(experiment) & {"threads", "p"}
+    other = experiment.derived or experiment.along or used or _several_programs(experiment)
+    return _makers(experiment) == {"threads"} and not other
+
+
+def _placeholders(experiment: Experiment) -> frozenset[str]:
+    """The names in braces of everything that a launch executes."""
+    hooks = filter(None, (experiment.hooks.prepare, experiment.hooks.conclude))
+    argv = (word for command in experiment.commands for word in command.argv)
+    return template.placeholders((*argv, *experiment.tuning.rehearsal, *hooks))
+
+
+def _several_programs(experiment: Experiment) -> bool:
+    """Whether levels choose the program, so that the first launch does not show what each of them reads."""
+    commands = [each for each in experiment.commands if not (experiment.has_serial and each.name == SERIAL)]
+    return len(commands) > 1 or bool(template.placeholders(commands[0].argv[:1]))

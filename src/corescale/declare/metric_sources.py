@@ -10,3 +10,11 @@ _KEYED = "|".join(name for name, key in METRIC_SOURCES.items() if key)
 PATTERN = rf"^({'|'.join(UNKEYED)}|({_KEYED}):[A-Za-z_][\w.-]*)$"
 WRITTEN = tuple(f"{name}:{key}" if key else name for name, key in METRIC_SOURCES.items())
 """the sources as they are typed"""
+
+
+def given_by(source: str) -> str:
+    """What makes a launch give a metric of this source; empty: of no source yet."""
+    name, _, key = source.partition(":")
+    if name == "output":
+        return f'let it print a line such as {{"{key}": 1.5}}'
+    return f"{name} is only a lower bound here" if name else "--metric adds one"

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from corescale.declare import plan
-from corescale.declare.equivalent import detected, distinguishable, reads_show_p
+from corescale.declare import metric_sources, plan
+from corescale.declare.equivalent import detected, distinguishable, reads_show_p, unread
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import baseline, configurations, reference, untyped
 from corescale.declare.plan import Block, Invocation
@@ -185,14 +185,15 @@ class _Loop:
         """
         everyone, wanted = configurations(self.experiment), self.experiment.warmup
         began, before = time.monotonic(), len(self.store.records)
-        scan = self.experiment.scans and not self.launcher.virtual
-        asks_reads = scan and not wanted and reads_show_p(self.experiment)
-        if (self.experiment.same_output or self.experiment.stop.rule == "race" or asks_reads) and not before:
+        if begins_alone(self.experiment, virtual=self.launcher.virtual) and not before:
             first = self.baseline if self.experiment.same_output else reference(self.experiment)
             left, launches = self.budget.seconds, 1 + self.launcher.untimed((first,))
             yield Block("warmup", (first,))
             self.say_what_it_buys((left - self.budget.seconds) / launches)
         stop = self.experiment.stop
+        if stop.rule == "race":
+            everyone = distinguishable(self.experiment, detected(self.store.records))
+            wanted = wanted if len(everyone) > 1 else 0
         bounded = stop.budget if stop.binding or stop.rule == "race" else None
         most = math.inf if bounded is None else (bounded - self.earlier) / 2
         for made in range(wanted):
@@ -266,7 +267,8 @@ class _Loop:
     def must_be_later(self, record: Record) -> None:
         """Raises the error if what everything would be compared with never worked."""
         if not any(earlier.ok and earlier.configuration == record.configuration for earlier in self.store.records):
-            remedy = _remedy(record, "make it work, or pass -i: launches may fail then") + self._launched(record)
+            allow = "write ignore_failure = true" if self.experiment.study.name else "pass -i"
+            remedy = _remedy(record, f"make it work, or {allow}: launches may fail then") + self._launched(record)
             raise self._lost(record)(f"{self.called(record)} {ending(record)}", remedy=remedy)
 
     def called(self, record: Record) -> str:
@@ -288,7 +290,8 @@ class _Loop:
         if made[0].timed:
             given = {f"metric:{key}" for record in made for key in record.metrics}
             given |= {f"region:{region.name}" for record in made for region in record.regions}
-            remedy = f"the program gives {', '.join(sorted(given)) or 'none'} (docs/region.md; --metric adds one)"
+            gives = metric_sources.given_by(self.experiment.metrics.get(name.removeprefix("metric:"), ""))
+            remedy = f"the program gives {', '.join(sorted(given)) or 'none'}; {gives} (docs/region.md)"
             raise UsageError("no launch gave it", where=name, remedy=remedy)
 
     def _lost(self, record: Record) -> type[CorescaleError]:
@@ -302,10 +305,21 @@ class _Loop:
         return f" (the command: {SET.sub('', line)})"
 
 
+def begins_alone(experiment: Experiment, *, virtual: bool) -> bool:
+    """Whether one launch comes before all others: what the outputs of the others are compared with, what shows how long
+    is far too long, or, unless they warm up anyway, whether p reaches the program. Only a real one can show that."""
+    by_variables = experiment.compares and unread(experiment, ()) == "threads"
+    unknown = by_variables or (experiment.scans and reads_show_p(experiment))
+    asks_reads = unknown and not virtual and not experiment.warmup
+    return experiment.same_output or experiment.stop.rule == "race" or asks_reads
+
+
 def _remedy(record: Record, otherwise: str) -> str:
     """What to do about a launch that failed."""
     if record.status == "unproved":
         return "leave this allocator out"
+    if record.status == "output-differs":
+        return "leave out --same-output if no two launches write the same"
     if ROOT in record.tail:
         return f"add {ROOT} to the command, or set OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
     return "give it more time: --timeout, --budget" if record.status == "timeout" else otherwise

@@ -106,7 +106,9 @@ def _scaled(found: Scan, confidence: float) -> str:
         _apart(found, ran, confidence) if found.best is None else
         _speedup(found, found.best, confidence)
     )  # fmt: skip
-    return "; ".join(filter(None, (misused(found), said)))
+    note = misused(found)
+    noise = note == UNREAD["threads"] and not found.serial  # launches that are the same differ by nothing else
+    return note if noise else "; ".join(filter(None, (note, said)))
 
 
 def _speedup(found: Scan, best: Row, confidence: float) -> str:
@@ -292,10 +294,11 @@ def _tied(configuration: Configuration, most: float | None) -> str:
 def beside(found: Recommendation) -> list[str]:
     """What else there is besides the answer, a line each."""
     lines = [rehearsal(found.rehearsal)] if found.rehearsal is not None else []
-    if found.same:
-        lines.append(f"not tried: {text.count(found.same, 'combination')} with other threads, which nothing reads")
-    if found.untried:
-        lines.append(f"never launched: {found.untried} of {found.others + 1} configurations")
+    if found.same and found.others:
+        lines.append(f"not tried: {text.count(found.same, 'combination')}; {_same(found.ineffective)}")
+    if found.untried and found.others:
+        of = len(found.rehearsal.kept) if found.rehearsal is not None else found.others + 1
+        lines.append(f"not measured: {found.untried} of {of} configurations")
     if found.unread == "ranks":
         lines.append(UNREAD["ranks"])
     if found.averages is not None:
@@ -327,11 +330,18 @@ def rehearsal(found: Rehearsal) -> str:
     return f"rehearsal: {left} within {math.expm1(found.margin):.0%} of its best, or checked, are raced"
 
 
+def _same(factors: Sequence[str]) -> str:
+    """Why levels of these factors are the same launch."""
+    others = [name for name in factors if name not in UNREAD]
+    said = [UNREAD[name] for name in factors if name in UNREAD]
+    return "; ".join([*said, *[f"the program does not read {' or '.join(others)}"] * bool(others)])
+
+
 def why_keep(found: Recommendation) -> str:
     """Why nothing is certainly gained by a change."""
     name = label(found.winner)
     if not found.others:
-        return "there is nothing else to try"
+        return _same(found.ineffective) if found.same else "there is nothing else to try"
     if found.winner == found.baseline:
         return (
             f"nothing tried so far looks faster than {current(found.untyped)}" if not found.proved else
@@ -373,6 +383,8 @@ def _comparison(found: Comparison, confidence: float, response: str) -> str:
         return f"no verdict on {b} against {a}: in no block did both {did}"
     if found.decision == "failed":
         return f"no verdict on {b} against {a}: {_failures(found)}"
+    if found.ineffective:
+        return f"no verdict on {b} against {a}: they are the same launch; {_same(found.ineffective)}"
     if found.decision == "no difference shown":  # the ratio of the table, in its direction
         much = f"{text.join(text.times(found.ratio))} the {text.amount_of(response)} of {a}"
         return f"{found.decision}: {b} takes {much}{text.at_confidence(confidence)}{_mean(found)}"

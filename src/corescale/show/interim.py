@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from corescale.conclude.constraints import broken
 from corescale.conclude.race.answer import RaceAnswer
 from corescale.conclude.race.race import Race
 from corescale.conclude.response import table
@@ -27,7 +28,9 @@ def sentence(records: Sequence[Record], experiment: Experiment) -> str:
     if experiment.stop.rule != "race":
         return ""
     said = Race.of(records, experiment).answer()
-    if not said.tried:
+    if said.leader in broken(records, experiment):
+        return "nothing that was tried meets the constraint"
+    if not said.regrets:
         return ""
     unproved = f"{said.tried} of {said.of} tried; nothing is proved yet"
     near = unproved if said.bound is None or said.bound > text.BOUND else nearness(said.bound, said.confidence)

@@ -47,6 +47,13 @@ def test_what_a_kind_of_program_reads(
     assert env_reads.undetected(argv, map(Path, files)) == found
 
 
+def test_go_reads_gomaxprocs_however_it_is_linked(tmp_path: Path) -> None:
+    (tmp_path / "program").write_bytes(b"\x7fELF..." + env_reads.GO + b"...GOMAXPROCS...")
+    (tmp_path / "another").write_bytes(b"\x7fELF...GOMAXPROCS...")
+    assert env_reads.undetected(["x"], [tmp_path / "program"]) == {"GOMAXPROCS"}
+    assert not env_reads.undetected(["x"], [tmp_path / "another"])
+
+
 def test_no_two_settings_of_an_allocator_have_the_same_short_name() -> None:
     every = [
         (setting.allocator, setting.versions, settings.short(name, level))

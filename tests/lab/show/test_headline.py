@@ -99,7 +99,7 @@ def test_a_level_that_never_succeeds_says_how_it_ended_in_the_first_line() -> No
     experiment = command_line.scan(ScanRequest(threads="1,2", runs=3), ["x"], MACHINE)
     made = failing(experiment, lambda r: r.configuration.layout.p == 2, status="output-differs")
     assert headline(concluded(made, experiment, {}, {})).startswith(
-        "2 threads: all 3 launches wrote another output than the baseline; 1 thread took 1"
+        "2 threads: all 3 launches wrote another output than the first launch (--same-output); 1 thread took 1"
     )
     mixed = [dataclasses.replace(r, status="failed", exit_code=r.block) if not r.ok else r for r in made]
     assert headline(concluded(mixed, experiment, {}, {})).startswith("2 threads: all 3 launches failed; 1 thread took")
@@ -213,7 +213,7 @@ def test_what_was_never_launched_is_not_tied_with_the_answer() -> None:
     found = concluded(made, experiment, {}, {})
     assert isinstance(found.conclusion, Recommendation)
     assert {c for c, _ in found.conclusion.tied_with} <= {now, other}
-    assert f"never launched: {len(every) - 2} of {len(every)} configurations" in beside(found.conclusion)
+    assert f"not measured: {len(every) - 2} of {len(every)} configurations" in beside(found.conclusion)
 
 
 def test_a_capped_launch_is_not_called_a_failure() -> None:

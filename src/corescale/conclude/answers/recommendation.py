@@ -25,7 +25,7 @@ from corescale.conclude.race.race import Race
 from corescale.conclude.race.rehearsal import Rehearsal
 from corescale.conclude.response import of
 from corescale.conclude.stats import Interval
-from corescale.declare.equivalent import Unread, detected, distinguishable, unread
+from corescale.declare.equivalent import Unread, detected, distinguishable, ineffective, unread
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import baseline, configurations, untyped
 from corescale.records import Configuration, Level, Record
@@ -63,10 +63,11 @@ class Recommendation:
     others: int = 0
     """configurations beside the baseline"""
     untried: int = 0
-    """configurations of a race that were never launched"""
+    """configurations of a race of which no launch counts"""
     same: int = 0
-    """configurations that were not tried, because they differ only in threads and the program reads no variable for
-    those"""
+    """configurations that were not tried, because they are the same launch as another"""
+    ineffective: tuple[str, ...] = ()
+    """the factors in which those differ: they only set variables, and the program reads none of these"""
     unread: Unread = ""
     """what the programs do not read, and what nothing else passes to them"""
     confirmation: Gain | None = None
@@ -130,7 +131,8 @@ def recommend(records: Sequence[Record], experiment: Experiment, picked: Configu
     confirmation = racing.gain if best == racing.leader else None if best == now else race.gain(best)[0]
     gain, breaks = confirmation.ratio if confirmation else None, broken(records, experiment).get(now)
     failing, by_chance = baseline_failures(records, experiment, best) or (None, False)
-    different = distinguishable(experiment, None if racing.rehearsal else detected(records))
+    everyone, names = configurations(experiment), ineffective(experiment, detected(records))
+    different = distinguishable(experiment, detected(records))
     answer = Recommendation(
         baseline=now,
         winner=best,
@@ -145,7 +147,8 @@ def recommend(records: Sequence[Record], experiment: Experiment, picked: Configu
         by_chance=by_chance and breaks is None and not _surely_gains(gain),
         others=len(different) - 1,
         untried=racing.of - racing.tried,
-        same=len(configurations(experiment)) - len(different),
+        same=len(everyone) - len(different),
+        ineffective=tuple(name for name in names if len({c[name] for c in everyone}) > 1),
         unread=unread(experiment, detected(records)),
         confirmation=confirmation,
         proved=racing.proved,

@@ -10,6 +10,7 @@ from corescale.conclude import stats
 from corescale.conclude.answers.timing import Slow, Timing, slow, timing
 from corescale.conclude.response import Step, of, table, widened
 from corescale.conclude.stats import Interval
+from corescale.declare.equivalent import detected, only_in
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations
 from corescale.records import Configuration, Record
@@ -56,6 +57,8 @@ class Comparison:
     """mean T_other / mean T_reference, in which slow launches count by their time"""
     slow: tuple[Slow, Slow] | None = None
     """launches of reference and other that are far slower than the median"""
+    ineffective: tuple[str, ...] = ()
+    """the factors in which the two differ, if nothing reads what these set: then they are the same launch"""
     confidence: float = 0.95
     """confidence of the interval, such that all comparisons hold together"""
     alone: Timing | None = None
@@ -105,6 +108,7 @@ def _compare(
 ) -> Comparison:
     times = table(records, experiment.response)
     launches = (of(records, reference), of(records, other))
+    same = only_in(experiment, detected(records), reference, other)
     log_ratio = stats.hodges_lehmann(times.log_ratio(other, reference), confidence)
     ratio = widened(log_ratio, times, other, reference, Step.of(records, experiment.response)).map(math.exp)
     whole = 0.0 if experiment.stop.rule == "calm" else None
@@ -124,7 +128,7 @@ def _compare(
         time=stats.median_interval(times.column(other), experiment.stop.confidence),
         ratio=ratio,
         p_value=stats.signed_rank_p(times.log_ratio(other, reference)),
-        decision=decision,
+        decision="no difference shown" if same and decision in ("faster", "slower") else decision,
         failures=failures,
         never=tuple(each[-1] for each in launches if each and not any(record.ok for record in each)),
         gates=tuple(
@@ -134,6 +138,7 @@ def _compare(
         mean_ratio=mean,
         slow=(slow(times.column(reference)), slow(times.column(other))),
         confidence=confidence,
+        ineffective=same,
     )
 
 

@@ -43,7 +43,8 @@ class Standing:
     rehearsal: Block | Rehearsal | None
     """the next block of the rehearsal, or what it showed"""
     eliminated: Mapping[Configuration, Why]
-    entered: int
+    entered: Mask
+    """what the race is about: neither the same launch as another, nor left out by the rehearsal"""
     raced: Mask
     """entered, and not eliminated"""
     allowed: Mask
@@ -107,10 +108,11 @@ class Race:
     @functools.cached_property
     def standing(self) -> Standing:
         """What the records so far show; `add` clears the cache."""
-        rehearsal, eliminated = rehearsed(self.records, self.experiment, self.options), self._eliminated()
+        different, eliminated = distinguishable(self.experiment, detected(self.records)), self._eliminated()
+        rehearsal = rehearsed(self.records, self.experiment, different, self.options)
         kept = rehearsal.kept if isinstance(rehearsal, Rehearsal) else None
-        entered = kept or distinguishable(self.experiment, detected(self.records))
-        raced = self._mask(entered) & ~self._mask(eliminated)
+        entered = self._mask(kept or different)
+        raced = entered & ~self._mask(eliminated)
         times = table(self.records, self.experiment.response, "measure", at_least)
         known = [k for k, c in enumerate(times.configurations) if c in self._columns]
         rows = np.full((len(times.blocks), len(self._everyone)), np.nan)
@@ -120,11 +122,11 @@ class Race:
         barred = constraints.broken(self.records, self.experiment)
         allowed = raced & (fitted.launches > 0) & ~self._mask(barred)
         looks = len(bounds.looks(bounds.FIRST_LOOK, self.options.growth))
-        tail = (1 - self.experiment.stop.confidence) / (max(len(entered) - 1, 1) * looks)
+        tail = (1 - self.experiment.stop.confidence) / (max(int(entered.sum()) - 1, 1) * looks)
         leader = int(np.argmin(np.where(allowed, mean, np.inf))) if allowed.any() else self._columns[self.now]
         upper = np.where(raced, bounds.upper(rows, fitted, leader, tail, self.options), -np.inf)
         return Standing(
-            rehearsal, eliminated, len(entered), raced, allowed, fitted, rows, mean, leader, upper, tail
+            rehearsal, eliminated, entered, raced, allowed, fitted, rows, mean, leader, upper, tail
         )  # fmt: skip
 
     def _mask(self, some: Iterable[Configuration]) -> Mask:
@@ -332,11 +334,11 @@ class Race:
         bound = regrets[leader].bound if leader in regrets else None
         of = upper.get(self._columns[leader], np.zeros(found.raced.size))
         faster = (int(k) for k in np.argsort(found.mean, kind="stable") if found.raced[k] and of[k] > 0)
-        following = self._next()
+        following, launched = self._next(), {record.configuration for record in self.records if record.timed}
         return RaceAnswer(
             baseline=self.now, leader=leader, bound=bound, confidence=stop.confidence, gain=gain,
             pairs=made, proved=bound is not None and bound <= stop.within * (1 + 1e-9),
-            tried=int((found.tried & found.raced).sum()), of=int(found.raced.sum()) or found.entered,
+            tried=int((self._mask(launched) & found.entered).sum()), of=int(found.entered.sum()),
             regrets=regrets, tied=tuple((self._everyone[k], excess(float(of[k]))) for k in faster),
             rehearsal=found.rehearsal if isinstance(found.rehearsal, Rehearsal) else None, eliminated=found.eliminated,
             stopped="interrupted" if isinstance(following, Block) else following,

@@ -13,7 +13,7 @@ import numpy as np
 from corescale.conclude.race.options import RaceOptions
 from corescale.conclude.response import at_least, table
 from corescale.declare.experiment import Experiment
-from corescale.declare.grid import baseline, configurations
+from corescale.declare.grid import baseline
 from corescale.declare.plan import Block
 from corescale.records import Configuration, Phase, Record
 
@@ -34,11 +34,17 @@ class Rehearsal:
     """the baseline's failure in it, so that nothing can be compared with the baseline"""
 
 
-def rehearsed(records: Sequence[Record], experiment: Experiment, options: RaceOptions) -> Block | Rehearsal | None:
-    """The next block of the rehearsal or its check, or else what both showed; None if none was asked for."""
-    if not experiment.tuning.rehearsal:
+def rehearsed(
+    records: Sequence[Record],
+    experiment: Experiment,
+    everyone: tuple[Configuration, ...],
+    options: RaceOptions,
+) -> Block | Rehearsal | None:
+    """The next block of the rehearsal of `everyone` or of its check, or else what both showed; None if none was asked
+    for, or there is nothing to rank."""
+    if not experiment.tuning.rehearsal or len(everyone) < 2:
         return None
-    everyone, now = configurations(experiment), baseline(experiment)
+    now = baseline(experiment)
     small = [record for record in records if record.phase == "rehearse"]
     if failure := next((record for record in small if record.configuration == now and not record.ok), None):
         return Rehearsal(everyone, len(everyone), failure=failure)

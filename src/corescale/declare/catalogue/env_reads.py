@@ -35,6 +35,9 @@ DETECTED = KNOWN | RANK
 PYTHON = frozenset({"OMP_NUM_THREADS", "NUMEXPR_NUM_THREADS", "NUMBA_NUM_THREADS"})
 """Python's packages read `os.environ`, a copy that is made without getenv."""
 
+GO = b"\xff Go buildinf:"
+"""bytes of every program of Go; its runtime reads GOMAXPROCS without getenv, even if it is linked dynamically"""
+
 SCRIPT = 1 << 20
 """bytes of the longest file that is looked into as a script"""
 
@@ -49,8 +52,8 @@ def undetected(argv: Sequence[str], files: Iterable[Path]) -> frozenset[str]:
 
 
 def undetectable(program: Path) -> bool:
-    """Whether nothing can detect env reads in it: Go's programs and others that are linked statically."""
-    return paths.is_file(program) and elf.static(program)
+    """Whether env reads in it may go undetected: Go's programs, and others that are linked statically."""
+    return paths.is_file(program) and (elf.static(program) or elf.contains(program, GO))
 
 
 def _of(file: Path) -> frozenset[str]:

@@ -211,10 +211,9 @@ def _stop(request: Request) -> Stop:
             raise UsageError(f"{runs} runs measure nothing", where=name, remedy=f"write {name} 10")
         if runs is not None and runs > MOST:
             raise UsageError(f"{runs:,} runs are more than {MOST:,}", where=name, remedy=f"write {name} 100")
-    if request.warmup < 0:
-        raise UsageError(
-            f"{request.warmup} is not a number of warm-ups", where="-w", remedy="write -w 1, or leave it out"
-        )
+    if not 0 <= request.warmup <= MOST:
+        what = f"{request.warmup:,} is not a number of warm-ups from 0 to {MOST:,}"
+        raise UsageError(what, where="-w", remedy="write -w 1, or leave it out")
     least, most = _blocks(counted.min_runs, request.max_runs, type(request).max_runs)
     usual = (CountedRequest.min_runs, CountedRequest.max_runs, CountedRequest.width)
     if exactly and (counted.min_runs, counted.max_runs, counted.width) != usual:

@@ -80,6 +80,10 @@ class Kind:
         """The layout with this level in it."""
         return layout
 
+    def variables(self, name: str) -> frozenset[str]:
+        """The variables of env_reads.KNOWN that are all that a level changes; empty if it changes anything else."""
+        return frozenset()
+
     def idle(self, name: str, beside: Mapping[str, Level], *, one_thread: bool) -> bool:
         """Whether this factor changes nothing beside these levels of the deciding factors.
 

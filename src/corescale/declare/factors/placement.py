@@ -164,6 +164,9 @@ class Bind(Kind):
             return levels[:2], ["bind=spread:cores: the same as close:cores on 2 cores"]
         return levels, ()
 
+    def variables(self, name: str) -> frozenset[str]:
+        return frozenset({"OMP_PROC_BIND", "OMP_PLACES"})
+
     def idle(self, name: str, beside: Mapping[str, Level], *, one_thread: bool) -> bool:
         return one_thread
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from corescale.declare.catalogue import allocators, blocks, settings
+from corescale.declare.catalogue import allocators, blocks, env_reads, settings
 from corescale.declare.factors.kind import Kind
 from corescale.declare.launch import Launch
 from corescale.machine import Machine
@@ -19,6 +19,9 @@ class Variable(Kind):
     """Sets the variable that the factor is named after."""
 
     named: ClassVar = False
+
+    def variables(self, name: str) -> frozenset[str]:
+        return env_reads.KNOWN & {name}
 
     def idle(self, name: str, beside: Mapping[str, Level], *, one_thread: bool) -> bool:
         return settings.idle(name, beside, one_thread=one_thread)

@@ -209,8 +209,14 @@ class SpawningLauncher(Launcher):
 
     def _launch_once(self, invocation: Invocation) -> Record:
         """In a launch that only warms up, env reads are also recorded. If it then fails, it is launched again without
-        that."""
-        also = sources.warming_up() if invocation.phase == "warmup" else ()
+        that.
+
+        A launcher of ranks gives a program as many CPUs as threads. If only threads vary, the program may count them
+        and read nothing, so no env reads are recorded.
+        """
+        ranks = any({"ranks", "nodes"} & factor.how.makes for factor in self._experiment.factors)
+        known = invocation.phase == "warmup" and (ranks or not self.starts_ranks)
+        also = sources.warming_up() if known else ()
         record = self._watched(invocation, (*self._sources, *also))
         return self._watched(invocation, self._sources) if also and record.status in BROKEN else record
 

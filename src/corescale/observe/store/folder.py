@@ -110,7 +110,7 @@ class Folder:
             self._changed = self._differences(earlier, now)
         self._before = len(self.records)
         plan = durable.pretty(
-            {"format": FORMAT, "corescale": __version__, "launcher": self._launcher}
+            {"format": FORMAT, "corescale": __version__, "hash": self._experiment.hash, "launcher": self._launcher}
             | ({"option": self._option} if self._option else {})
             | {"experiment": self._experiment.model_dump(mode="json")}
         )

@@ -74,6 +74,11 @@ class Run:
     origin: str = ""
     """whether its records were just made, continue earlier ones or are shown again (Folder.origin), or end too early"""
 
+    @property
+    def on(self) -> str:
+        """Its launcher as `--on` names it, without which of several platforms or landscapes it had."""
+        return self.launcher.partition("-")[0]
+
 
 def load(path: Path) -> Run:
     """The run in a folder or an archive of one, or the last run of an experiment's folder.
@@ -130,8 +135,11 @@ def _must_be_whole(path: Path, experiment: Experiment, history: History) -> None
     if kept and kept[0] != str(len(history.records)).encode():
         what = f"holds {len(history.records)} launches that count, but {kept[0].decode(errors='replace')} were measured"
         raise StoreError(what, where=str(path / RECORDS), remedy=CHANGED)
-    if len({record.plan for record in history.all_records}) > 1:
+    plans, asked = {record.plan for record in history.all_records}, read_object(path / PLAN).get("hash")
+    if len(plans) > 1:
         raise StoreError("has launches of several plans", where=str(path / RECORDS), remedy=CHANGED)
+    if asked is not None and any(plan != asked for plan in plans):
+        raise StoreError("is the plan of other launches than those recorded", where=str(path / PLAN), remedy=CHANGED)
     for record in {record.configuration: record for record in reversed(history.all_records)}.values():
         if strange := strange_level(experiment, record.configuration):
             what = f"block {record.block} is of {strange}, which the plan does not have"

@@ -106,9 +106,14 @@ TRIES: tuple[Try, ...] = (
     ),
     ("corescale compare -q 'env LD_PRELOAD=./no.so true' true", 2, "corescale: LD_PRELOAD: ./no.so: no such file, "),
     ("LD_PRELOAD=/no/x.so corescale scan -q -r 1 -t 1 -- true 2>&1 | grep -c 'x.so of this shell: no such'", 0, "1"),
-    ("corescale scan -q -r 3 -t 1,2 -- true", 3, "the program reads no number of threads: .*; 2 threads look "),
+    ("corescale scan -q -r 3 -t 1,2 -- true", 3, "the program reads no number of threads: put .threads. where it goes"),
     ("corescale scan -q -r 3 -t 2 -- sleep 0.02", 0, "asked for 2 threads, used .* cores; 2 threads: "),
     ("corescale compare -q -r 1 --gate 5% -t 1,2 true >/dev/null", 3, ""),
+    (
+        "corescale compare -q -r 6 -t 1,2 true",
+        0,
+        "no verdict on .* against .*: they are the same launch; ",
+    ),
     ("corescale compare --gate 5% --gate time=9% true true", 2, "corescale: --gate: time is given twice; give it once"),
     ("corescale compare -p true -p false true true", 2, "corescale: --prepare -p: is given twice; give it once"),
     ("corescale predict x --cores 2 --cores=4", 2, "corescale: --cores: is given twice; give it once"),
@@ -131,6 +136,36 @@ TRIES: tuple[Try, ...] = (
         "corescale scan -q -r 1 -t 1 --metric s=output:a -- true | grep -c ': metric s=output:a: no launch gave it'",
         0,
         "1",
+    ),
+    (
+        "corescale compare -q --metric v=output:speed --response metric:v -r 6 'echo 7' 'echo 8'",
+        2,
+        "corescale: metric:v: no launch gave it; the program gives none; let it print a line such as ..speed.: 1.5. ",
+    ),
+    (
+        "corescale scan -q -r 2 -t 1,2 --same-output -- date +%N",
+        4,
+        "corescale: threads=1 wrote another output than the first launch .--same-output.; leave out --same-output if",
+    ),
+    (
+        "corescale compare -q --same-output -r 2 'date +%N' | grep failed:",
+        4,
+        "failed: date .*, wrote another output than the first launch .--same-output.",
+    ),
+    (
+        "CORESCALE_PASSPORT=passport.toml corescale doctor --noise 2s -- false",
+        4,
+        "corescale: false: failed with exit code 1, so its noise says nothing; make it work$",
+    ),
+    ("corescale scan -w 99999999 --dry-run -t 1 -- true", 2, "corescale: -w: 99,999,999 is not a number of warm-ups "),
+    ("corescale scan -w 3 -r 2 -t 1 --dry-run -- true | grep :", 0, "1 configuration: 5 launches, of them 3 "),
+    (  # As many launches as a dry run says, with the one that shows what is read.
+        "for o in '-t 1,2 -- true' '-w 2 -t 1,2 -- true' '-t 1 -L n 1,2,3 -- echo {n}'; do"
+        " corescale scan -q -r 1 --out counted $o >all; made=$(grep -c '\"configuration\"' counted/*/1/records.jsonl);"
+        " rm -r counted; said=$(corescale scan -r 1 --dry-run $o | grep -o '[0-9][0-9]* launches');"
+        ' test "$said" = "$made launches" || echo $said, made $made; done; echo the same',
+        0,
+        "the same",
     ),
     ("corescale compare --gate 5% -r 8 true", 2, "corescale: --gate: there is nothing to compare with"),
     (

@@ -81,9 +81,33 @@ TRIES: tuple[Try, ...] = (
         "corescale: report: cannot be seen together: measured and fake; give",
     ),
     (
-        "corescale tune -q -t 1 --budget 9x --out tuned -- true >/dev/null; corescale report kept tuned/*/1",
+        "corescale tune -q -t 1 -L n 1,2 --budget 9x --out tuned -- true {n} >/dev/null;"
+        " corescale report kept tuned/*/1",
         2,
         "corescale: report: cannot be seen together: a scan and a tune; give",
+    ),
+    (
+        "corescale report fake >/dev/null; corescale study run --replay fake",
+        2,
+        "corescale: fake: is a fake run; add --on fake --landscape FILE, or give a measured run",
+    ),
+    ("corescale compare --against fake true", 2, "corescale: --against fake: is a fake run; add --on fake"),
+    (
+        "corescale compare --against kept --on fake --landscape flat.toml true",
+        2,
+        "corescale: --against kept: is no fake run; leave out --on fake",
+    ),
+    (
+        f"cp -r kept swapped; corescale scan {QUIETLY} --out other -- sleep 0.01 >/dev/null;"
+        " cp other/*/1/plan.json swapped; corescale report swapped",
+        6,
+        "corescale: swapped/plan.json: is the plan of other launches than those recorded; restore the file",
+    ),
+    (
+        "corescale scan -q -r 3 -t 1,2 --out flat -- true >/dev/null;"
+        " corescale predict flat/*/1 --cores 4 2>&1 | grep -c 'reads no number of threads'",
+        3,
+        "1",
     ),
     ("corescale predict kept --cores nan", 2, "corescale: predict: invalid value for '--cores'"),
     ("corescale predict kept --cores 1000000000000000000000", 2, "corescale: predict: invalid value for '--cores'"),

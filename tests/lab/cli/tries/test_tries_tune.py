@@ -42,7 +42,38 @@ TRIES: tuple[Try, ...] = (
         0,
         "threads=1 n=0 is the fastest that never failed; threads=1 n=3 never succeeded: its last launch",
     ),
-    ("corescale tune -q --budget 3x -t 1,2,3,4 -- sleep 0.1", 3, "no answer|not decided"),
+    ("corescale tune -q --budget 3x -t 1,2,3,4 -- sh -c ': $OMP_NUM_THREADS; sleep 0.1'", 3, "no answer|not decided"),
+    # What nothing reads is not raced: it could only be noise.
+    ("corescale tune -q --budget 9s -t 1 -- true", 0, "keep your current launch: the program reads no number of "),
+    ("corescale tune -q --budget 9s -t 1,2 -w 3 -- true | sed -n 4p", 0, "  true$"),
+    ("corescale tune -q --budget 9s -f k=1 -t 1,2 -- sleep 0.0{k}", 0, "keep k=1: the program reads no number of "),
+    (
+        "corescale tune -q --budget 9s -t 1,2 --rehearse 0.01 -- sleep 0.02",
+        0,
+        "keep your current launch: the program reads no number of threads",
+    ),
+    (
+        "corescale tune -q --budget 9s -t 2 -f OMP_WAIT_POLICY=active,passive -- sleep 0.01",
+        0,
+        "keep your current launch: the program does not read OMP_WAIT_POLICY",
+    ),
+    (
+        "{ corescale tune -q --budget 9x -t 1,2 -L n 1,2 -- sleep 0.0{n} || test $? = 3; } | grep '^not tried'",
+        0,
+        "not tried: 2 combinations; the program reads no number of threads: ",
+    ),
+    (  # What a constraint excluded was launched.
+        "{ corescale tune -q --budget 40x -t 1 -L n 1,2 --metric b=stdout-size --subject-to 'b<=-1' -- echo {n} || test"
+        " $? = 3; } | grep -c -E 'never launched|not measured'",
+        1,
+        "0",
+    ),
+    (
+        "corescale tune --budget 40x -t 1 -L n 1,2 --metric b=stdout-size --subject-to 'b<=-1' --out barred -- echo {n}"
+        " 2>&1 >/dev/null | grep -c leads",
+        1,
+        "0",
+    ),
     (
         "corescale tune -q --budget 4x -t 1,2 -- sh -c 'case $LD_PRELOAD in *env_reads*) exit 9; esac; sleep 0.0$((3 /"
         " ${OMP_NUM_THREADS:-1}))' >/dev/null; test $? != 4 && echo it bears no env_reads",
