@@ -220,11 +220,22 @@ def _made(
 
 
 def _times(made: store.Run, response: str) -> dict[str, Sequence[float]]:
-    """The times of each layout's launches that succeeded; the others are named on standard error."""
+    """The times above 0 of each layout's launches; launches without one are named on standard error.
+
+    Raises UsageError if there is no such time.
+    """
     found: dict[str, list[float]] = {}
+    others: dict[str, None] = {}
     for record in made.records:
-        if record.ok and record.timed:
-            found.setdefault(str(record.configuration.layout), []).append(record.response(response))
-    for said in dict.fromkeys(f"{r.configuration.layout} {ending(r)}" for r in made.records if not r.ok):
-        typer.echo(f"note: {said}; not counted", err=True)
+        name, seconds = str(record.configuration.layout), record.response(response)
+        if not record.ok:
+            others[f"{name} {ending(record)}"] = None
+        elif record.timed and seconds > 0:
+            found.setdefault(name, []).append(seconds)
+        elif record.timed:
+            others[f"{name} gave no {response} above 0"] = None
+    for said in others:
+        typer.echo(f"note: {text.clean(said)}; not counted", err=True)
+    if not found:
+        raise UsageError("no launch gave it above 0", where=response, remedy="give --response a time")
     return dict(found)

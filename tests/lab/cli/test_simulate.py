@@ -83,6 +83,17 @@ def test_a_layout_that_fails_is_named_and_the_others_are_ranked(program: str, tm
     assert not (tmp_path / "corescale-runs").exists()
 
 
+def test_a_layout_whose_launches_give_no_time_is_named_and_the_others_are_ranked(exact: str, tmp_path: Path) -> None:
+    """One rank has no partners. Its launch takes no microsecond, as no real one could."""
+    words = ("predict", "--simulate", str(platform(tmp_path)), "--response", "metric:partners", "--layouts")
+    done = corescale(*words, "1x1x1,1x2x1", "--", exact, "pass", cwd=tmp_path)
+    assert done.returncode == ExitCode.OK, done.stderr
+    assert "note: 1x1x1 gave no metric:partners above 0" in done.stderr and "1x1x1" not in done.stdout
+    done = corescale(*words, "1x1x1", "--json", "--", exact, "pass", cwd=tmp_path)
+    assert done.returncode == ExitCode.USAGE and done.stdout == ""
+    assert "corescale: metric:partners: no launch gave it above 0; " in done.stderr
+
+
 def test_a_scan_over_nodes_is_labelled_and_names_the_cluster_in_its_next_line(program: str, tmp_path: Path) -> None:
     words = ("scan", "--on", "simgrid", "--platform", str(platform(tmp_path)), "--nodes", "1,2,4", "-r", "1")
     done = corescale(*words, "--", program, "pass", cwd=tmp_path)

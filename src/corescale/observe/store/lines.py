@@ -17,7 +17,7 @@ YEAR_9999 = 253_370_764_800
 """seconds since 1970: beyond it there is no date"""
 
 SHORTEST = 1e-6
-"""seconds: below it no program has started and ended"""
+"""seconds: below it no program has started and ended; a simulated one may have"""
 
 MOST_CORES = 100_000
 """most cores that a launch can have used: more than any machine has"""
@@ -33,7 +33,8 @@ def _must_be_a_launch(record: Record) -> None:
         raise StoreError(f"started = {record.started:g} s is beyond the year 9999", remedy=REMEDY)
     for name in ("wall", "user", "system"):
         value = getattr(record, name)
-        if not 0 <= value < YEAR_9999 or (name == "wall" and value < SHORTEST and record.ok):
+        least = SHORTEST if name == "wall" and record.ok and record.origin == "measured" else 0
+        if not least <= value < YEAR_9999:
             raise StoreError(f"{name} = {value:g} s cannot be a time of a launch", remedy=REMEDY)
     noise = record.noise
     counts: dict[str, float] = {"peak_memory": record.peak_memory, "tree_memory": record.tree_memory}

@@ -69,6 +69,13 @@ def test_nodes_that_do_the_opposite_do_not() -> None:
     assert {name: found[name] for name in wanted} == {key: {"does not hold"} for key in wanted}
 
 
+def test_the_processes_of_a_node_are_a_factor_if_they_cost_something() -> None:
+    name = "p_and_processes_of_a_node"
+    assert said(NODES, lambda c: 0.001 * p(c) + 0.02 * p(c) / c.layout.nodes)[name] == {"holds"}
+    assert "holds" not in said(NODES, lambda c: 0.002 * p(c))[name]
+    assert said(NODES, lambda c: 0.02 * c.layout.nodes)[name] == {"does not hold"}
+
+
 @pytest.mark.parametrize(("f", "verdict"), [(0.72, "holds"), (1.6, "does not hold"), (0.2, "does not hold")])
 def test_an_efficiency_on_768_cores_is_asked_at_the_papers_size(f: float, verdict: str) -> None:
     assert said(NODES, lambda c: f * p(c) / 768, ["points=35339"])["efficient_on_768_cores"] == {verdict}
