@@ -42,8 +42,9 @@ struct Reals {
 alignas(16) char early[1 << 16];
 std::atomic<std::size_t> early_used;
 bool resolving = false, resolved = false;
-bool has_new = false;        // the next allocator has `new` and `delete`; if not, these call malloc
-bool new_is_malloc = false;  // `new` is the C++ library's, and calls the malloc of this file
+bool has_new = false;  // the next allocator has `new` and `delete`; if not, these call malloc
+// 0 unless `new` is the C++ library's, which calls the malloc of this file. Then that is done here, for sizes below this.
+std::size_t sizes_of_new = 0;
 
 bool is_early(const void* place) {
   return reinterpret_cast<std::uintptr_t>(place) - reinterpret_cast<std::uintptr_t>(early) < sizeof early;
@@ -72,6 +73,29 @@ void* first_calloc(std::size_t count, std::size_t size) {
 void* first_realloc(void* place, std::size_t size) {
   resolve_allocation();
   return resolved ? real.realloc(place, size) : place ? nullptr : early_memory(size);
+}
+
+// The code of the next allocator's library, and of this one. Asked for once: a tick may not ask the loader.
+struct Code {
+  std::uint64_t begin, end;
+} code[2];
+
+Code code_of(const void* function) {
+  const auto of = [](dl_phdr_info* object, std::size_t, void* given) {
+    Code& found = *static_cast<Code*>(given);
+    for (int k = 0; k < object->dlpi_phnum; ++k) {
+      const auto& part = object->dlpi_phdr[k];
+      const std::uint64_t begin = object->dlpi_addr + part.p_vaddr;
+      if (part.p_type != PT_LOAD || found.begin - begin >= part.p_memsz) continue;
+      found = {begin, begin + part.p_memsz};
+      return 1;
+    }
+    return 0;
+  };
+  const auto address = reinterpret_cast<std::uint64_t>(function);
+  Code found = {address, address};
+  dl_iterate_phdr(of, &found);
+  return found;
 }
 
 std::uint64_t cycles_of_a_look = 0;
@@ -112,9 +136,9 @@ std::int32_t next_gap() {
 template <class Call, class Own>
 __attribute__((noinline)) auto rarely(std::size_t size, Call call, Own instead) {
   if (local.own) return local.countdown = 0, instead();
-  const bool sampled = local.countdown <= 0;
+  const bool sampled = local.countdown < 0;
   if (!local.thread || local.in_allocator) {
-    if (sampled) local.countdown = local.thread ? 1 : std::numeric_limits<std::int32_t>::max();
+    if (sampled) local.countdown = local.thread ? 0 : std::numeric_limits<std::int32_t>::max();
     return call();
   }
   Thread& thread = *local.thread;
@@ -132,40 +156,39 @@ __attribute__((noinline)) auto rarely(std::size_t size, Call call, Own instead) 
     (size ? thread.allocations : thread.frees) += weight;
     thread.bytes += static_cast<std::int64_t>(size) * weight;
     ++local.timed;
-    local.countdown = local.gap = next_gap();
+    local.gap = next_gap();
+    local.countdown = local.gap - 1;
   }
   local.in_allocator = false;
   return result;
 }
 
-// Keeps nothing over the call: a program may make a hundred million of them in a second.
+// Whether a call is not timed. Then only its caller is kept, and the allocator returns to that: a program may make a hundred million calls
+// in a second.
+inline __attribute__((always_inline)) bool passes(std::size_t size, const void* caller) {
+  if (__builtin_expect(size >= large || --local.countdown < 0, 0)) return false;
+  local.caller = caller;
+  return true;
+}
+
 template <class Call, class Own>
-inline __attribute__((always_inline)) auto counted(std::size_t size, Call call, Own instead) {
-  if (__builtin_expect(size >= large || --local.countdown <= 0, 0)) return rarely(size, call, instead);
-  local.in_allocator = true;
-  auto result = call();
-  local.in_allocator = false;
-  return result;
+inline __attribute__((always_inline)) auto counted(std::size_t size, const void* caller, Call call,
+                                                   Own instead) {
+  return passes(size, caller) ? call() : rarely(size, call, instead);
 }
 
 template <class Call>
-inline __attribute__((always_inline)) auto counted(std::size_t size, Call call) {
-  return counted(size, call, call);
+inline __attribute__((always_inline)) auto counted(std::size_t size, const void* caller, Call call) {
+  return counted(size, caller, call, call);
 }
 
-inline __attribute__((always_inline)) void* allocate(std::size_t size) {
-  return counted(
-      size, [=] { return real.malloc(size); },
-      [=] {
-        void* const place = early_memory(size);
-        return place ? place : real.malloc(size);
-      });
+inline __attribute__((always_inline)) void give_back(void* place, const void* caller) {
+  if (passes(0, caller)) return real.free(place);
+  const auto call = [=] { return real.free(place), 0; };
+  rarely(0, call, call);
 }
 
-inline __attribute__((always_inline)) void give_back(void* place) {
-  if (__builtin_expect(is_early(place), 0) || !place) return;
-  counted(0, [=] { return real.free(place), 0; });
-}
+#define CALLER __builtin_return_address(0)
 
 // An allocator of one block, because trying the real one would move the program's memory.
 struct Trial {
@@ -215,8 +238,10 @@ void calibrate() {
   local.countdown = std::numeric_limits<std::int32_t>::max();
   const std::uint64_t direct = fewest(in_one);
   cycles_of_a_look = cycles_more(fewest(each), direct);
-  get = [](std::size_t size) { return counted(size, [=] { return trial_get(size); }); };
-  give = [](void* place) { counted(0, [=] { return trial_give(place), 0; }); };
+  get = [](std::size_t size) { return counted(size, CALLER, [=] { return trial_get(size); }); };
+  give = [](void* place) {
+    if (passes(0, CALLER)) trial_give(place);  // always: the countdown is long
+  };
   cycles_of_a_call = cycles_more(fewest(in_one), direct);
   for (int i = 0; i < 4; ++i) time_faults();
 }
@@ -237,10 +262,17 @@ void resolve_allocation() {
   const link_map* const owner = new_ ? object_of(new_) : nullptr;
   has_new = owner && owner == object_of(reinterpret_cast<void*>(real.malloc));
   const link_map* const first = object_of(reinterpret_cast<void*>(::malloc));  // a program may have its own
-  new_is_malloc = owner && (strstr(owner->l_name, "/libstdc++.") || strstr(owner->l_name, "/libc++")) &&
-                  first == object_of(reinterpret_cast<void*>(first_malloc));
+  const bool is_plain = owner && (strstr(owner->l_name, "/libstdc++.") || strstr(owner->l_name, "/libc++"));
+  sizes_of_new = is_plain && first == object_of(reinterpret_cast<void*>(first_malloc)) ? large : 0;
+  code[0] = code_of(reinterpret_cast<const void*>(real.malloc));
+  code[1] = code_of(reinterpret_cast<const void*>(first_malloc));
   resolved = true;
   resolving = false;
+}
+
+bool in_allocator(std::uint64_t address) {
+  return std::any_of(code, code + 2,
+                     [=](const Code& one) { return one.begin <= address && address < one.end; });
 }
 
 // Uses pages of its own and not a new mapping, which would move the program's mappings, and stop the page faults of its other threads.
@@ -274,11 +306,11 @@ void begin_allocation() {
   local.random = static_cast<std::uint32_t>(local.thread->id * 2654435761U) | 1;
   const std::uint64_t left = left_over.exchange(0);
   local.gap = left ? static_cast<std::int32_t>(left >> 32) : next_gap();
-  local.countdown = left ? static_cast<std::int32_t>(left) : local.gap;
+  local.countdown = left ? static_cast<std::int32_t>(left) : local.gap - 1;
 }
 
 void end_allocation() {
-  if (local.countdown > 0)
+  if (local.countdown >= 0)
     left_over = static_cast<std::uint64_t>(local.gap) << 32 | static_cast<std::uint32_t>(local.countdown);
 }
 
@@ -286,13 +318,22 @@ void end_allocation() {
 
 using namespace corescale::profiler;
 
-CORESCALE_EXPORT void* malloc(std::size_t size) noexcept { return allocate(size); }
+CORESCALE_EXPORT void* malloc(std::size_t size) noexcept {
+  return counted(
+      size, CALLER, [=] { return real.malloc(size); },
+      [=] {
+        void* const place = early_memory(size);
+        return place ? place : real.malloc(size);
+      });
+}
 
-CORESCALE_EXPORT void free(void* place) noexcept { give_back(place); }
+CORESCALE_EXPORT void free(void* place) noexcept {
+  if (__builtin_expect(!is_early(place), 1) && place) give_back(place, CALLER);
+}
 
 CORESCALE_EXPORT void* calloc(std::size_t count, std::size_t size) noexcept {
   return counted(
-      count * size, [=] { return real.calloc(count, size); },
+      count * size, CALLER, [=] { return real.calloc(count, size); },
       [=] {
         void* const place = count && size > sizeof early / count ? nullptr : early_memory(count * size);
         return place ? place : real.calloc(count, size);
@@ -306,47 +347,59 @@ CORESCALE_EXPORT void* realloc(void* place, std::size_t size) noexcept {
     void* const moved = real.malloc(size);
     return moved ? memcpy(moved, place, before < size ? before : size) : nullptr;
   }
-  return counted(size, [=] { return real.realloc(place, size); });
+  return counted(size, CALLER, [=] { return real.realloc(place, size); });
 }
 
 CORESCALE_EXPORT int posix_memalign(void** place, std::size_t alignment, std::size_t size) noexcept {
   resolve_allocation();
-  return counted(size, [=] { return real.posix_memalign(place, alignment, size); });
+  return counted(size, CALLER, [=] { return real.posix_memalign(place, alignment, size); });
 }
 
 CORESCALE_EXPORT void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept {
   resolve_allocation();
-  return counted(size, [=] { return real.aligned_alloc(alignment, size); });
+  return counted(size, CALLER, [=] { return real.aligned_alloc(alignment, size); });
 }
 
 CORESCALE_EXPORT void* memalign(std::size_t alignment, std::size_t size) noexcept {
   resolve_allocation();
-  return counted(size, [=] { return real.memalign(alignment, size); });
+  return counted(size, CALLER, [=] { return real.memalign(alignment, size); });
 }
 
 // Allocators define these next to malloc, and do not call malloc in them. If malloc gives nothing, the C++
-// library's own are called: they throw.
-#define NEW(name)                                                                                            \
-  static __attribute__((noinline)) void* new_by_##name(std::size_t size, const void* from) {                 \
-    REAL_FROM(from, name, void*(std::size_t));                                                               \
-    return has_new ? counted(size, [=] { return real_##name(size); }) : real_##name(size);                   \
-  }                                                                                                          \
-  CORESCALE_EXPORT void* name(std::size_t size) {                                                            \
-    void* const place = new_is_malloc ? allocate(size) : nullptr;                                            \
-    return __builtin_expect(place != nullptr, 1) ? place : new_by_##name(size, __builtin_return_address(0)); \
+// library's own are called: they throw. No block of these is early memory, which is given to the loader alone.
+// `new` is on the stack while it calls malloc, so its caller is not kept.
+#define NEW(name)                                                                                \
+  static __attribute__((noinline)) void* new_by_##name(std::size_t size, const void* from) {     \
+    REAL_FROM(from, name, void*(std::size_t));                                                   \
+    return has_new ? counted(size, from, [=] { return real_##name(size); }) : real_##name(size); \
+  }                                                                                              \
+  CORESCALE_EXPORT void* name(std::size_t size) {                                                \
+    const auto call = [=] { return real.malloc(size); };                                         \
+    void* place = nullptr;                                                                       \
+    if (__builtin_expect(size < sizes_of_new && --local.countdown >= 0, 1))                      \
+      place = call();                                                                            \
+    else if (sizes_of_new)                                                                       \
+      place = rarely(size, call, call);                                                          \
+    return __builtin_expect(place != nullptr, 1) ? place : new_by_##name(size, CALLER);          \
   }
 NEW(_Znwm)
 NEW(_Znam)
 #undef NEW
+
+bool corescale::profiler::is_new(std::uint64_t function) {
+  return function == reinterpret_cast<std::uint64_t>(_Znwm) ||
+         function == reinterpret_cast<std::uint64_t>(_Znam);
+}
+
 #define UNPACK(...) __VA_ARGS__
-#define DELETE(name, parameters, given)                                                             \
-  static __attribute__((noinline)) void delete_by_##name(const void* from, UNPACK parameters) {     \
-    REAL_FROM(from, name, void parameters);                                                         \
-    if (!has_new) return real_##name given;                                                         \
-    counted(0, [=] { return real_##name given, 0; });                                               \
-  }                                                                                                 \
-  CORESCALE_EXPORT void name parameters noexcept {                                                  \
-    new_is_malloc ? give_back(place) : delete_by_##name(__builtin_return_address(0), UNPACK given); \
+#define DELETE(name, parameters, given)                                                         \
+  static __attribute__((noinline)) void delete_by_##name(const void* from, UNPACK parameters) { \
+    REAL_FROM(from, name, void parameters);                                                     \
+    if (!has_new) return real_##name given;                                                     \
+    counted(0, from, [=] { return real_##name given, 0; });                                     \
+  }                                                                                             \
+  CORESCALE_EXPORT void name parameters noexcept {                                              \
+    sizes_of_new ? give_back(place, CALLER) : delete_by_##name(CALLER, UNPACK given);           \
   }
 DELETE(_ZdlPv, (void* place), (place))
 DELETE(_ZdaPv, (void* place), (place))
@@ -354,3 +407,4 @@ DELETE(_ZdlPvm, (void* place, std::size_t size), (place, size))
 DELETE(_ZdaPvm, (void* place, std::size_t size), (place, size))
 #undef DELETE
 #undef UNPACK
+#undef CALLER

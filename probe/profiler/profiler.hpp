@@ -26,8 +26,9 @@ struct Local {
   std::int32_t gap;
   std::uint32_t random;
   std::uint32_t timed;  // allocations that were timed
-  bool in_allocator;
-  bool own;  // what it allocates is the profiler's: see OwnMemory
+  const void* caller;   // where its last call of the allocator that was not timed returns to
+  bool in_allocator;    // in one that is timed
+  bool own;             // what it allocates is the profiler's: see OwnMemory
   bool spinning;
   struct Wait* wait;    // the wait that the thread is in
   const void* runtime;  // a function of the runtime that its parallel region runs on; null outside of regions
@@ -143,7 +144,7 @@ inline std::atomic<int> ticking;  // threads that are in a tick
 void start_ticks();
 void stop_ticks(Thread& thread);
 void book_busy(Thread& thread, std::int64_t time);  // its CPU time since it was last booked
-Stack* here(void* context = nullptr);
+Stack* here(void* context = nullptr, bool* allocates = nullptr);
 inline void weigh(Stack* stack, State state, std::int64_t length) {
   if (stack) add(stack->weight[state], length);
 }
@@ -155,6 +156,9 @@ void begin_allocation();
 // which clears it.
 void time_faults();
 void end_allocation();
+// Whether it is code of the next allocator's library, or of this one; and whether it is `new` of this one, which calls the allocator.
+bool in_allocator(std::uint64_t address);
+bool is_new(std::uint64_t function);
 
 // waits.cpp
 void resolve_waits();

@@ -26,6 +26,8 @@ struct Walk {
   std::uint64_t* frame;
   std::size_t depth;
   std::uint64_t from;  // the frames before this address are the handler's
+  bool within;         // the last frame is of the allocator's library, which may be the C library
+  bool allocates;      // a frame of it returns to where the thread called the allocator, or is `new`
 };
 
 _Unwind_Reason_Code step(_Unwind_Context* context, void* given) {
@@ -35,6 +37,9 @@ _Unwind_Reason_Code step(_Unwind_Context* context, void* given) {
   if (!address) return _URC_END_OF_STACK;
   if (walk.from && address != walk.from) return _URC_NO_REASON;
   walk.from = 0;
+  const bool returns = walk.within && address == reinterpret_cast<std::uint64_t>(local.caller);
+  walk.allocates |= returns || is_new(_Unwind_GetRegionStart(context));
+  walk.within = in_allocator(address);
   walk.frame[walk.depth++] = placed(before ? address : address - 1);
   return walk.depth == deepest ? _URC_END_OF_STACK : _URC_NO_REASON;
 }
@@ -91,9 +96,9 @@ void book_busy(Thread& thread, std::int64_t time) {
 
 namespace {
 
-State state_of(const Thread& thread, std::int64_t time) {
+State state_of(const Thread& thread, std::int64_t time, bool allocates) {
   if (local.spinning || time - thread.last_yield < yields_again) return spinning;
-  return local.in_allocator ? allocating : computing;
+  return allocates || local.in_allocator ? allocating : computing;
 }
 
 // The time that the first touches of that many pages took, given the mean length of a cycle until now.
@@ -112,8 +117,9 @@ void look_around(Thread& thread, void* context) {
   ++thread.ticks;
   book_busy(thread, time);
   if (thread.state == computing) {  // a wait is weighted as a whole, at the place where it began
-    const State state = state_of(thread, time);
-    Stack* const stack = here(context);
+    bool allocates = false;
+    Stack* const stack = here(context, &allocates);
+    const State state = state_of(thread, time, allocates);
     const std::int64_t cleared =
         state == computing ? std::min(used, clearing(thread.faults - touched, time)) : 0;
     weigh(stack, state, used - cleared);
@@ -173,10 +179,11 @@ void stop_ticks(Thread& thread) {
   thread.timer = -1;
 }
 
-Stack* here(void* context) {
+Stack* here(void* context, bool* allocates) {
   std::uint64_t frame[deepest];
-  Walk walk = {frame, 0, context ? counter_of(context) : 0};
+  Walk walk = {frame, 0, context ? counter_of(context) : 0, false, false};
   _Unwind_Backtrace(step, &walk);
+  if (allocates) *allocates = walk.allocates;
   if (!walk.depth && context) frame[walk.depth++] = placed(counter_of(context));
   return walk.depth ? entry(frame, walk.depth) : nullptr;
 }

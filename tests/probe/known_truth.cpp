@@ -153,6 +153,8 @@ int main(int count, char** word) {
   if (part == "malloc") parallel([&](int) { allocate_a_fifth(second); });
   if (part == "touch") parallel([&](int) { touch_a_fifth(second); });
   if (part == "imbalance") parallel([&](int k) { grind(k == 0 ? second : second / 2); });
+  if (part == "inflated")  // the same work costs a quarter more if several threads do it
+    parallel([&](int) { grind(second / threads * (threads > 1 ? 1.25 : 1)); });
   if (part == "slow") parallel([&](int k) { grind(k == threads - 1 ? second : second / 2); });
   if (part == "serial") {
     grind(second);

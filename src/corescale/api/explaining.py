@@ -12,8 +12,8 @@ from typing import Any
 from corescale.api import measuring
 from corescale.conclude import stats
 from corescale.conclude.answers.verdict import compare
-from corescale.conclude.explain.changes import Swap, swaps, worth_swapping
-from corescale.conclude.explain.comparison import LAUNCHES, compared, middle
+from corescale.conclude.explain.changes import CHANGES, WORTH, Swap, swaps, worth_swapping
+from corescale.conclude.explain.comparison import affordable, compared, middle
 from corescale.conclude.explain.explanation import Explanation, explanation
 from corescale.conclude.explain.ledger import Ledger, ledger, outside, ranks_as_typed
 from corescale.declare import command_line, grid
@@ -133,8 +133,8 @@ class Launches:
 def largest(launches: Launches, budget: float | None = None) -> tuple[Profiled, Explanation]:
     """The launch with the largest p, compared with one of p = 1 if there is such a level.
 
-    If the budget has room, each is launched so often that their difference has an interval. Which of them is first
-    alternates, so that neither has all the cold files.
+    If the budget has room, each is launched so often that their difference has an interval, and then as often as there
+    is room for. Which of them is first alternates, so that neither has all the cold files.
     """
     by_size = sorted(grid.configurations(launches.experiment), key=lambda chosen: chosen.layout.p)
     alone, most = by_size[0], by_size[-1]
@@ -149,9 +149,10 @@ def largest(launches: Launches, budget: float | None = None) -> tuple[Profiled, 
     seen, serial = pair(0)
     every, ledgers = [seen], [serial] if serial is not None else []
     room = math.inf if budget is None else SHARE_OF_BUDGET * budget
-    if serial is not None and seen.report.status == "ok" and (LAUNCHES - 1) * (seen.wall + serial.wall) <= room:
-        launches.planned = 2 * LAUNCHES
-        for other, one in map(pair, range(1, LAUNCHES)):
+    if serial is not None and seen.report.status == "ok":
+        each = affordable(seen.wall + serial.wall, room)
+        launches.planned = 2 * each
+        for other, one in map(pair, range(1, each)):
             every += [other] if other.report.status == "ok" else []
             ledgers += [one] if one is not None else []
     seen, made = explained(every, most, ledgers)
@@ -173,7 +174,15 @@ def explained(
     notes = [NO_RANKS] if seen.profiles and not ranks and chosen.layout.p > chosen.layout.threads_per_rank else []
     notes += filter(None, [too_short(made.wall)])
     made = replace(made, ranks=max(1, ranks), notes=(*made.notes, *notes))
-    return seen, explanation(made, [(profile, Symbols(profile.modules)) for profile in seen.profiles])
+    found = explanation(made, [(profile, Symbols(profile.modules)) for profile in seen.profiles])
+    return seen, replace(found, most_threads=None) if _unseen(seen) else found
+
+
+def _unseen(seen: Profiled) -> float:
+    """CPU seconds of programs that have no profile; 0 if that is what loading the others takes."""
+    whole = seen.report.user + seen.report.system
+    unseen = whole - sum(profile.cpu for profile in seen.profiles)
+    return unseen if unseen > max(0.1, 0.05 * whole) else 0.0
 
 
 def _ledger(seen: Profiled, threads: int) -> Ledger:
@@ -182,9 +191,8 @@ def _ledger(seen: Profiled, threads: int) -> Ledger:
         why = FULL if seen.unwritten else UNSEEN
         return outside(threads, seen.wall, report.user + report.system, report.runqueue_wait or 0.0, why)
     found = ledger(seen.profiles, seen.wall, seen.work, seen.report.stolen)
-    unseen = report.user + report.system - sum(profile.cpu for profile in seen.profiles)
     notes = [FULL] if seen.unwritten else []
-    if unseen > max(0.1, 0.05 * (report.user + report.system)):
+    if unseen := _unseen(seen):
         notes.append(f"programs that the profiler did not see used {unseen:.2f} s of CPU time: unattributed or blocked")
         found = replace(found, cpu=found.cpu + (0.0 if report.ranked else unseen))
     return replace(found, notes=(*found.notes, *notes))
@@ -203,6 +211,8 @@ def _swaps(
     argv = experiment.commands[0].argv
     usual, _ = space.usual(argv, space.no_preload(argv))
     names = [name for name in worth_swapping(booked) if name in usual]
+    if left := [change.words for name, change in CHANGES.items() if name in usual and name not in names]:
+        note(f"not swapped: {', '.join(left)}: less than {WORTH:.0%} of the thread-seconds could come back")
     most = max((chosen.layout for chosen in grid.configurations(experiment)), key=lambda layout: layout.p)
     count = str(most.threads_per_rank) if request.threads or not request.ranks else ""
     each = str(most.ranks_per_node) if request.ranks else ""

@@ -50,7 +50,8 @@ def unlikely(
     asked, argv = command_line.chosen(request), everything.commands[0].argv
     usual, _ = space.usual(argv, space.no_preload(argv))
     names = [factor.name for factor in everything.factors] if asked else usual
-    found = chances(names, shares, compared=shown["compared"])
+    one_thread = shown["threads"] > 1 == shown.get("most_threads")  # earlier versions did not keep it
+    found = chances(names, shares, compared=shown["compared"], one_thread=one_thread)
     for chance in found:
         instead = "one level as a check" if space.stands_alone(chance.factor) else "not raced"
         decided = "raced" if asked or chance.likely else instead

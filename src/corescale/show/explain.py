@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from corescale.conclude.explain.changes import CHANGES
+from corescale.conclude.explain.changes import CHANGES, WORTH
 from corescale.conclude.explain.explanation import Explanation
 from corescale.conclude.explain.rows import LedgerRow
 from corescale.conclude.stats import Interval
@@ -59,6 +59,7 @@ def as_json(found: Explanation, command: Sequence[str] = ()) -> dict[str, Any]:
         "thread_seconds": ledger.total,
         "cores_used": ledger.cores,
         "compared": ledger.compared,
+        "most_threads": found.most_threads,
         "rows": rows,
         "spinning_in_waits": ledger.burnt,
         "serial": None if ledger.serial is None else
@@ -118,6 +119,7 @@ def said(shown: Shown) -> Iterator[str]:
     """The sentences: serial time, what swaps gave back, spinning, and the metrics."""
     yield from _serial(shown)
     yield from (_swapped(swap, shown) for swap in shown["swaps"])
+    yield from _in_cpp(shown)
     if shown["spinning_in_waits"] > 0.01 * shown["thread_seconds"]:
         yield f"{shown['spinning_in_waits']:.2f} s of the waits were spent on a CPU: spinning"
     if shown["threads"] > 1 and shown["efficiency"] is not None:
@@ -196,17 +198,39 @@ def brief(place: str) -> str:
 def _swapped(swap: Shown, shown: Shown) -> str:
     level = SHORT.get(f"{swap['factor']}={swap['level']}", str(swap["level"]))
     changed = f"swapping {CHANGES[swap['factor']].words} ({level})"
-    places, low, high = decimals(swap["booked"]), swap["low"], swap["high"]
+    low, high = swap["low"], swap["high"]
+
+    def share(seconds: float) -> str:
+        return f"{seconds / shown['thread_seconds']:z.1%}"
+
     if low is not None and high < 0:
-        return f"{changed} costs {-swap['returned']:.{places}f} [{-high:.{places}f}, {-low:.{places}f}]"
-    ends = "" if low is None else f" [{low:z.{places}f}, {high:z.{places}f}]"
-    said = f"{changed} returns {swap['returned']:z.{places}f}{ends} of the {swap['booked']:.{places}f} booked"
+        return f"{changed} costs {share(-swap['returned'])} [{share(-high)}, {share(-low)}] of the thread-seconds"
+    ends = "" if low is None else f" [{share(low)}, {share(high)}]"
+    said = f"{changed} returns {share(swap['returned'])}{ends} of the thread-seconds; {share(swap['booked'])} booked"
     if low is None:
         return f"{said}, by {swap['pairs']} pairs: too few"
     if low <= 0:
         return f"{said}: nothing is shown"
     line = shlex.join(["corescale", "tune", "-f", f"{swap['factor']}=auto", "--", *shown["command"]])
     return f"{said}    try: {line}"
+
+
+NO_CAUSE = (LedgerRow.COMPUTING, LedgerRow.QUEUED, LedgerRow.UNATTRIBUTED)
+"""rows that name no cause in the program"""
+IN_CPP = {
+    LedgerRow.ALLOCATING: "thread_allocator keeps freed memory for the thread that freed it (runtime/README.md)",
+    LedgerRow.BARRIER: "parallel_for divides a loop by the times of its earlier calls (runtime/README.md)",
+    LedgerRow.INFLATED: "team starts its threads with a clean vector state (docs/results/vector_state.md)",
+}
+"""what corescale's C++ library has against a row, and the page"""
+
+
+def _in_cpp(shown: Shown) -> Iterator[str]:
+    """If it has something against the row in which most is lost."""
+    lost = {row: found["share"] for row, found in shown["rows"].items() if row not in NO_CAUSE}
+    most = LedgerRow(max(lost, key=lambda row: lost[row]))
+    if most in IN_CPP and lost[most] >= WORTH:
+        yield f"against {most}, in C++ of your own: corescale's {IN_CPP[most]}"
 
 
 WORDS = ("place", "call sites", "interval", "rank", "call", "partner", "row")

@@ -14,6 +14,7 @@ import pytest
 from corescale import cli, native
 from corescale.api import explaining, measuring
 from corescale.cli.explain import swapped
+from corescale.conclude.explain.comparison import MOST_LAUNCHES
 from corescale.declare.request import ScanRequest
 from corescale.endings import SHORT
 from corescale.errors import ExitCode, InconclusiveError
@@ -43,11 +44,12 @@ def test_swaps_are_launched_in_pairs_and_kept_as_a_run(tmp_path: Path) -> None:
     found = {swap["factor"]: swap for swap in whole(done.stdout)["swaps"]}
     assert found["allocator"]["pairs"] >= 8
     assert found["allocator"]["low"] <= found["allocator"]["returned"] <= found["allocator"]["high"]
+    assert any("not swapped: " in line and "the wait policy" in line for line in done.stderr.splitlines())
     (run,) = (tmp_path / "corescale-runs").glob("compare-*/1")
     assert store.load(run).finished
 
 
-@pytest.mark.parametrize(("budget", "launches"), [("none", 4), ("0.01s", 1)])
+@pytest.mark.parametrize(("budget", "launches"), [("none", MOST_LAUNCHES), ("0.01s", 1)])
 def test_the_difference_to_one_thread_has_an_interval_if_the_budget_has_room(
     budget: str, launches: int, tmp_path: Path
 ) -> None:
@@ -59,6 +61,13 @@ def test_the_difference_to_one_thread_has_an_interval_if_the_budget_has_room(
     assert rows["computing"]["beyond_one_thread"] is None
     sampled = rows["allocating"]["sampled"]
     assert sampled["low"] <= rows["allocating"]["seconds"] <= sampled["high"]
+
+
+def test_work_that_costs_a_quarter_more_by_two_threads_is_inflated_by_that(tmp_path: Path) -> None:
+    line = (KNOWN, "inflated", "threads", "{threads}", "0.4")
+    rows = explained("-t", "1,2", "--budget", "20s", "--", *line, cwd=tmp_path)["rows"]
+    computed = rows["computing"]["seconds"] + rows["inflated computing"]["seconds"]
+    assert rows["inflated computing"]["seconds"] / computed == pytest.approx(0.2, abs=0.03)
 
 
 def test_what_ends_the_swaps_leaves_the_ledger(tmp_path: Path) -> None:
@@ -171,6 +180,35 @@ def test_a_full_disk_under_the_trace_loses_the_trace_alone(size: str, tmp_path: 
     assert "disk" in note
 
 
+AS_AN_ORDINARY_USER = """
+import ctypes, os, platform, struct, sys
+call = {"x86_64": 298, "aarch64": 241}[platform.machine()]  # perf_event_open
+libc = ctypes.CDLL(None, use_errno=True)
+if not [line for line in open("/proc/self/status") if line.startswith("CapEff:") and int(line.split()[1], 16) == 0]:
+    for capability in range(64):
+        libc.prctl(24, capability, 0, 0, 0)
+    os.execv(sys.executable, sys.orig_argv)
+steps = [(0x20, 0, 0, 0), (0x15, 0, 1, call), (6, 0, 0, 0x5000D), (6, 0, 0, 0x7FFF0000)]  # EACCES, else allowed
+program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))
+libc.prctl(38, 1, 0, 0, 0)
+libc.prctl(22, 2, struct.pack("HP", len(steps), ctypes.addressof(program)), 0, 0)
+if libc.syscall(call, None, 0, -1, -1, 0) != -1 or ctypes.get_errno() != 13:
+    sys.exit("perf events are not forbidden")
+os.execv(sys.executable, [sys.executable, "-m", "corescale", *sys.argv[1:]])
+"""
+
+
+def test_without_privileges_and_perf_events_there_are_rows_and_places(tmp_path: Path) -> None:
+    """As for an ordinary user where perf_event_paranoid is 4, which a test may not set for the whole machine."""
+    words = ("explain", "--json", "--no-swap", "-t", "1", "--", KNOWN, "malloc", "threads", "1", "0.3")
+    line = [sys.executable, "-c", AS_AN_ORDINARY_USER, *words]
+    done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == ExitCode.OK, done.stderr
+    rows = whole(done.stdout)["rows"]
+    assert rows["allocating"]["seconds"] > 0.1 * rows["computing"]["seconds"]
+    assert "known_truth.cpp" in rows["computing"]["sites"][0]["place"]
+
+
 def test_tune_races_what_the_ledger_of_a_launch_says_can_matter(tmp_path: Path) -> None:
     """And says of each factor why; the ledger is kept, so that the same command goes on with the same run."""
     for work in ("malloc", "sleep"):
@@ -200,7 +238,7 @@ def test_each_launch_with_the_profiler_is_watched_until_it_has_ended() -> None:
     asked = ScanRequest(threads="1,2", budget="none")
     explaining.found(asked, ["sleep", "0.01"], Machine.here(), said.append, watch=said.append, swap=False)
     assert [line.partition(" with")[0] for line in said[::2]] == ["launch 1 of 2", "launch 2 of 2"] + [
-        f"launch {number} of 8" for number in range(3, 9)
+        f"launch {number} of {2 * MOST_LAUNCHES}" for number in range(3, 2 * MOST_LAUNCHES + 1)
     ]
     assert {*said[1::2]} == {""}
 

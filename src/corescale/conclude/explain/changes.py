@@ -41,14 +41,18 @@ class Chance:
     why: str
 
 
-def chances(names: Sequence[str], shares: Mapping[str, float], *, compared: bool) -> tuple[Chance, ...]:
+def chances(
+    names: Sequence[str], shares: Mapping[str, float], *, compared: bool, one_thread: bool = False
+) -> tuple[Chance, ...]:
     """Whether each factor can matter, by the share of each row in the baseline's ledger. `compared`: whether the ledger
-    knows inflated computing; if not, that row may matter.
+    knows inflated computing; if not, that row may matter. `one_thread`: whether no program started a second thread.
     """
-    return tuple(_chance(name, shares, compared=compared) for name in names)
+    return tuple(_chance(name, shares, compared=compared, one_thread=one_thread) for name in names)
 
 
-def _chance(name: str, shares: Mapping[str, float], *, compared: bool) -> Chance:
+def _chance(name: str, shares: Mapping[str, float], *, compared: bool, one_thread: bool) -> Chance:
+    if one_thread and name in SETTINGS and SETTINGS[name].threaded:
+        return Chance(name, likely=False, why="no program of the launch started a second thread")
     rows: tuple[LedgerRow, ...] = (LedgerRow.ALLOCATING,) if name in SETTINGS else ()  # of what only an allocator reads
     rows = CHANGES[name].rows if name in CHANGES else rows
     if not rows:
@@ -72,7 +76,8 @@ class Swap:
     booked: float
     """thread-seconds in the rows that it could give back"""
     returned: Interval
-    """thread-seconds that it gave back, in launches without the profiler; the intervals of all swaps hold together"""
+    """thread-seconds of the ledger that it gave back: the share that launches without the profiler saved; the intervals
+    of all swaps hold together"""
 
 
 def worth_swapping(ledger: Ledger) -> tuple[str, ...]:
@@ -91,7 +96,6 @@ def _booked(ledger: Ledger, factor: str) -> float:
 
 
 def _swap(one: Comparison, ledger: Ledger) -> Iterator[Swap]:
-    whole = ledger.threads * one.reference_time.estimate
     for factor, level in one.other.levels:
         if level != one.reference.get(factor) and one.decision != "failed" and one.ratio.n:
-            yield Swap(factor, level, _booked(ledger, factor), one.ratio.map(lambda ratio: whole * (1 - ratio)))
+            yield Swap(factor, level, _booked(ledger, factor), one.ratio.map(lambda ratio: ledger.total * (1 - ratio)))

@@ -10,8 +10,15 @@ from corescale.conclude.explain.rows import LedgerRow
 from corescale.conclude.stats import Interval
 from corescale.conclude.two_samples import unpaired_ratio
 
-LAUNCHES = 4
-"""launches of each kind; of fewer, two unpaired samples have no 95% interval"""
+LAUNCHES, MOST_LAUNCHES = 4, 12
+"""launches of each kind: of fewer, two unpaired samples have no 95% interval; by more, it hardly narrows"""
+
+
+def affordable(seconds: float, room: float) -> int:
+    """How many launches of each kind are made, if one of each takes so many seconds, and there is room for so many
+    after the first."""
+    fits = 1 + int(min(room / seconds, MOST_LAUNCHES - 1)) if seconds else MOST_LAUNCHES
+    return fits if fits >= LAUNCHES else 1
 
 
 def middle(walls: Sequence[float]) -> int:

@@ -161,6 +161,8 @@ class Explanation:
     """stretches in which at most one CPU was in use; none if the launch has one thread"""
     messages: tuple[tuple[int, MessageTimes], ...] = ()
     """the calls of MPI of each rank with each partner, the longest first"""
+    most_threads: int | None = None
+    """the most threads that one program of the launch had in all; None if not all programs are known"""
 
 
 def explanation(ledger: Ledger, profiles: Sequence[tuple[Profile, Namer]]) -> Explanation:
@@ -182,6 +184,7 @@ def explanation(ledger: Ledger, profiles: Sequence[tuple[Profile, Namer]]) -> Ex
         alone=alone(chosen) if ledger.serial is not None else (),
         stretches=stretches(chosen, busy, mains[0].busy_length) if ledger.threads > 1 and mains else (),
         messages=messages(mains),
+        most_threads=max((len(one.threads) + one.lost_threads for one, _ in profiles), default=None),
     )
 
 

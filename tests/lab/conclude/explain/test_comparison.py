@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launches beside those with one thread: what noise explains is not booked, and what is booked has an interval."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from corescale.conclude.explain.comparison import LAUNCHES, compared, middle
+from corescale.conclude.explain.comparison import LAUNCHES, MOST_LAUNCHES, affordable, compared, middle
 from corescale.conclude.explain.efficiency import Efficiency
 from corescale.conclude.explain.explanation import Explanation
 from corescale.conclude.explain.ledger import Ledger
@@ -31,6 +32,13 @@ def launches(computing: float, allocating: float, rng: np.random.Generator, thre
 
 def beside(found: Sequence[Ledger], alone: Sequence[Ledger]) -> Ledger:
     return compared(found[middle([one.wall for one in found])], found, alone)
+
+
+@pytest.mark.parametrize(("room", "each"), [
+    (0.0, 1), (2.9, 1), (3.0, LAUNCHES), (7.5, 8), (100.0, MOST_LAUNCHES), (math.inf, MOST_LAUNCHES),
+])  # fmt: skip
+def test_there_are_as_many_launches_as_the_budget_has_room_for(room: float, each: int) -> None:
+    assert affordable(1.0, room) == each
 
 
 def test_noise_alone_is_hardly_ever_booked_as_inflated() -> None:

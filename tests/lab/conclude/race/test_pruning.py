@@ -62,6 +62,12 @@ def test_what_other_programs_took_hides_nothing() -> None:
     assert [each[0].likely for each in found] == [False, True, True]
 
 
+def test_what_only_later_threads_read_cannot_matter_to_one_thread() -> None:
+    names = ("allocator", "MALLOC_ARENA_MAX", "OMP_WAIT_POLICY")
+    found = [chances(names, dict.fromkeys(LedgerRow, 0.1), compared=True, one_thread=one) for one in (False, True)]
+    assert [[c.likely for c in each] for each in found] == [[True, True, True], [True, False, False]]
+
+
 def test_what_the_ledger_does_not_know_may_matter() -> None:
     names = ("threads", "allocator", "bind", "MALLOC_CONF")
     found = chances(names, dict.fromkeys(LedgerRow, 0.0), compared=False)
