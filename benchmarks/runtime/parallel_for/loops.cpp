@@ -140,24 +140,27 @@ namespace {
 
 using region = void (*)(void (*)(void*), void*, unsigned, unsigned);
 
-region openmp_region() {
-  void* const library = dlopen("libgomp.so.1", RTLD_NOW);
+// Both libraries have this function.
+region region_of(openmp which) {
+  void* const library = dlopen(which == openmp::libgomp ? "libgomp.so.1" : "libomp.so.5", RTLD_NOW);
   return library ? reinterpret_cast<region>(dlsym(library, "GOMP_parallel")) : nullptr;
 }
 
 }  // namespace
 
-template <class Loop>
-bool after_openmp<Loop>::can_run() {
-  return openmp_region() != nullptr;
+template <class Loop, openmp Library>
+bool after_openmp<Loop, Library>::can_run() {
+  return region_of(Library) != nullptr;
 }
-template <class Loop>
-void after_openmp<Loop>::before() {
-  static const region run = openmp_region();
+template <class Loop, openmp Library>
+void after_openmp<Loop, Library>::before() {
+  static const region run = region_of(Library);
   run([](void*) {}, nullptr, 0, 0);
 }
-template struct after_openmp<real_operations>;
-template struct after_openmp<mandelbrot>;
+template struct after_openmp<real_operations, openmp::libgomp>;
+template struct after_openmp<mandelbrot, openmp::libgomp>;
+template struct after_openmp<real_operations, openmp::libomp>;
+template struct after_openmp<mandelbrot, openmp::libomp>;
 
 [[gnu::noipa]] void nothing::at(std::size_t) { asm volatile(""); }
 
@@ -189,7 +192,9 @@ template void serial<vector_rows<8>>();
 template void serial<after_a_sleep<vector_rows<2>>>();
 template void serial<after_a_sleep<vector_rows<4>>>();
 template void serial<after_a_sleep<vector_rows<8>>>();
-template void serial<after_openmp<real_operations>>();
-template void serial<after_openmp<mandelbrot>>();
+template void serial<after_openmp<real_operations, openmp::libgomp>>();
+template void serial<after_openmp<mandelbrot, openmp::libgomp>>();
+template void serial<after_openmp<real_operations, openmp::libomp>>();
+template void serial<after_openmp<mandelbrot, openmp::libomp>>();
 
 }  // namespace loops

@@ -122,10 +122,13 @@ struct after_a_sleep : Loop {
   static void before();
 };
 
-/// The same behind a parallel region of libgomp, whose threads go on spinning on the other cores; for as long as GOMP_SPINCOUNT says.
-template <class Loop>
+enum class openmp { libgomp, libomp };
+
+/// The same behind a parallel region of an OpenMP library, whose threads go on spinning on the other cores: those of libgomp for as long as
+/// GOMP_SPINCOUNT says, those of libomp for KMP_BLOCKTIME.
+template <class Loop, openmp Library>
 struct after_openmp : Loop {
-  static constexpr const char* state = ", after OpenMP";
+  static constexpr const char* state = Library == openmp::libgomp ? ", after OpenMP" : ", after libomp";
   static bool can_run();
   static void before();
 };
@@ -152,6 +155,7 @@ using all = list<tiny, tiny_short, tiny_blocks, published_task, real_operations,
 /// Their time depends on what the threads did before.
 using states = list<vector_rows<2>, vector_rows<4>, vector_rows<8>, after_a_sleep<vector_rows<2>>,
                     after_a_sleep<vector_rows<4>>, after_a_sleep<vector_rows<8>>,
-                    after_openmp<real_operations>, after_openmp<mandelbrot>>;
+                    after_openmp<real_operations, openmp::libgomp>, after_openmp<mandelbrot, openmp::libgomp>,
+                    after_openmp<real_operations, openmp::libomp>, after_openmp<mandelbrot, openmp::libomp>>;
 
 }  // namespace loops

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "corescale/parallel_for/default_team.hpp"
 
+#include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@
 #include "corescale/machine/topology.hpp"
 #include "corescale/team/calling_thread.hpp"
 #include "corescale/team/spin.hpp"
+#include "lone_caller.hpp"
 
 namespace corescale::inline v0 {
 namespace {
@@ -178,6 +180,15 @@ outcome run(Round round) {
   return run_on(*all->team, round);
 }
 
+/// Whether others that run their loops alone leave it less than two cores. A round would then have more threads than cores.
+bool has_one_core() noexcept {
+  const std::size_t others = detail::lone_caller::count();
+  return others > 0 && others + 2 > size.load(std::memory_order_relaxed) && !in_parallel();
+}
+
+[[maybe_unused]] const int nobody_is_alone_in_a_child =
+    pthread_atfork(nullptr, nullptr, detail::lone_caller::forget_all);
+
 }  // namespace
 
 outcome process_wide_team::work(std::size_t k, worker_ref worker) {
@@ -185,6 +196,7 @@ outcome process_wide_team::work(std::size_t k, worker_ref worker) {
 }
 
 outcome process_wide_team::work_anywhere(std::size_t k, worker_ref worker) {
+  if (has_one_core()) return outcome::not_master;
   return run([&](spin_team& team) { return team.work_anywhere(k, worker); });
 }
 

@@ -22,6 +22,7 @@
 #include "corescale/parallel_for/block_policy.hpp"
 #include "corescale/team/calling_thread.hpp"
 #include "learned.hpp"
+#include "lone_caller.hpp"
 #include "policies.hpp"
 #include "recording.hpp"
 #include "shared_ranges.hpp"
@@ -421,6 +422,7 @@ void run_until_taken(const loop_call& call, bool timed) {
   const double tick = ns_per_tick();
   std::uint64_t begin = 0, size = 1, own_ticks = 0;
   bool taken = false;
+  std::optional<lone_caller> alone(std::in_place);
   for (std::uint64_t last = ticks(); begin < call.n && !taken; last = ticks()) {
     const std::uint64_t end = begin + std::min(size, call.n - begin);
     call.body(begin, end);
@@ -433,7 +435,10 @@ void run_until_taken(const loop_call& call, bool timed) {
       size *= 2;
     } else {
       size = std::max<std::uint64_t>(1, size / 2);
-      taken = begin < call.n && divide_rest(call, begin, iteration_ns);
+      if (begin == call.n) break;
+      alone.reset();
+      taken = divide_rest(call, begin, iteration_ns);
+      if (!taken) alone.emplace();
     }
   }
   if (timed && call.record)

@@ -7,6 +7,7 @@
 #include "corescale/parallel_for/loop_options.hpp"
 
 // A program's own loops, recorded for `corescale calibrate --train FILE`: how long their calls took at each of a few blocks.
+#pragma GCC visibility push(hidden)
 namespace corescale::inline v0::detail {
 
 /// The file that CORESCALE_LOOPS named when the process began; null if loops are not recorded.
@@ -29,3 +30,5 @@ std::uint64_t block_to_record(const loop_to_record& loop);
 void record_loop(const loop_to_record& loop, const loop_statistics& seen) noexcept;
 
 }  // namespace corescale::detail
+
+#pragma GCC visibility pop

@@ -351,6 +351,39 @@ bool two_threads_run_a_loop() {
   return threads == 2;
 }
 
+void loops_while_another_caller_has_a_core() {
+  expect(default_team().restart(2), "the team has two threads");
+  std::atomic<bool> taken{false}, alone{false}, released{false};
+  std::thread other([&] {
+    while (!taken) usleep(1000);
+    parallel_for(0, 10, [&](int) {
+      alone = true;
+      while (!released) usleep(1000);
+    });
+  });
+  parallel_for(
+      0, 2,
+      [&](int) {
+        taken = true;
+        while (!alone) usleep(1000);
+      },
+      one_share_each);
+  const auto caller = std::this_thread::get_id();
+  std::atomic<int> others{0};
+  parallel_for(
+      0, 2,
+      [&](int) {
+        usleep(20'000);  // time for a worker to begin
+        others += std::this_thread::get_id() != caller;
+      },
+      one_share_each);
+  expect(others == 0, "a caller whose loop runs alone has the second core");
+  released = true;
+  other.join();
+  expect(two_threads_run_a_loop(), "once its loop has ended, loops are divided");
+  expect(default_team().restart(), "the team ends");
+}
+
 bool is_refused() {
   return default_team().work(1, [](std::size_t) {}) == outcome::nested;
 }
@@ -405,6 +438,7 @@ int main(int argc, char** argv) {
       {"exit", exit_in_a_worker},
       {"second_thread", a_second_thread_while_the_first_lives},
       {"two_threads", a_loop_that_begins_during_another_threads_loop},
+      {"one_core", loops_while_another_caller_has_a_core},
       {"exit_of_main", pthread_exit_in_main},
       {"nested", loops_in_a_loop_that_leaves_threads_idle},
   };

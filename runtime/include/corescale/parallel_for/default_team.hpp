@@ -19,6 +19,7 @@ class process_wide_team {
   [[nodiscard]] outcome work(std::size_t k, worker_ref worker);
 
   /// The same as work(), for workers that never wait for each other: the caller runs the share of a thread that comes late.
+  /// It is also refused if callers whose loops run on them leave less than two cores.
   [[nodiscard]] outcome work_anywhere(std::size_t k, worker_ref worker);
 
   /// The number of threads that the calling thread's next loop may use.
