@@ -15,6 +15,7 @@
 #include "corescale/memory/misuse.hpp"
 #include "corescale/memory/thread_alloc.hpp"
 
+#pragma GCC visibility push(hidden)
 namespace corescale::inline v0::detail {
 
 /// The calling thread's pool; null before its first request.
@@ -144,3 +145,5 @@ thread_rules current_thread_rules() noexcept;
 extern constinit registry pools;
 
 }  // namespace corescale::detail
+
+#pragma GCC visibility pop

@@ -7,6 +7,7 @@
 #include "corescale/memory/detail/block.hpp"
 
 // Blocks from and to the system allocator, and how to tell them from other memory.
+#pragma GCC visibility push(hidden)
 namespace corescale::inline v0::detail {
 
 /// Depends on the address, so that a copy of a block is no block.
@@ -37,3 +38,5 @@ void forbid(void* memory, std::size_t bytes) noexcept;
 void permit(const void* memory, std::size_t bytes) noexcept;
 
 }  // namespace corescale::detail
+
+#pragma GCC visibility pop
