@@ -39,7 +39,7 @@ class PredictRequest:
     track_record: bool = option(
         False,
         "--track-record",
-        help="score sealed forecasts (scan --seal), else forecasts from the smaller half of each run",
+        help="score sealed forecasts (scan --seal), else forecasts from launches at p <= P / 2",
     )
     anyway: bool = option(False, "--anyway", help=f"forecast beyond {FAR:g} times the largest p measured too")
     simulate: str = option("", "--simulate", metavar="FILE", help="launch the program on this cluster, by SimGrid")
@@ -216,7 +216,7 @@ def _forecasts(run: store.Run, asked: PredictRequest) -> Sequence[Prediction | S
 
 
 def _scores(run: store.Run, overhead: Sequence[str]) -> Sequence[Prediction | Scored]:
-    """Score the forecast that was sealed while measuring; without one, the smaller half of the run against the rest."""
+    """Score the forecast that was sealed while measuring; without one, a forecast from the launches at p <= P / 2."""
     records, experiment = run.records, run.experiment
     if overhead:
         return overhead_forecast.held_back(records, experiment, overhead)

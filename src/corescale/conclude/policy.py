@@ -144,7 +144,7 @@ class Undisturbed(Uniform):
 
 
 class Halved(Uniform):
-    """As many blocks of the smaller half of p as intervals need; then uniform blocks; only these are read.
+    """As many blocks at p <= P / 2 as intervals need; then uniform blocks; only these are read.
 
     `between`: called before each of the uniform blocks.
     """

@@ -205,7 +205,7 @@ class Agreement:
     def __str__(self) -> str:
         if self.broken:
             return "; ".join(self.broken)
-        where = f" at each {' and '.join(self.by)}" if self.by else ""
+        where = f" with equal {' and '.join(self.by)}" if self.by else ""
         values = "1 value" if self.groups == 1 else f"{self.groups} values"
         return f"{self.metric} is the same in all launches{where} ({self.launches} launches, {values})"
 
@@ -231,6 +231,6 @@ def _broken(metric: str, at: dict[str, Level], of: Sequence[Record]) -> Iterator
     usual = counts.most_common(1)[0][0]
     others = dict.fromkeys(record.configuration.label for record in of if record.metrics[metric] != usual)
     if others:
-        where = " ".join(f"{name}={level}" for name, level in at.items())
+        where = "".join(f" {name}={level}" for name, level in at.items())
         count = sum(counts.values()) - counts[usual]
-        yield f"{metric} differs at {where} in {count} of {len(of)} launches: {', '.join(others)}"
+        yield f"{metric} differs{' at' if at else ''}{where} in {count} of {len(of)} launches: {', '.join(others)}"

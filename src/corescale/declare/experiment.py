@@ -123,7 +123,7 @@ class Scaling(Model):
     weak: Weak | None = None
     """weak scaling, if it is asked for; None: the same work at every p"""
     seal: bool = False
-    """the smaller half of p is measured first, and a forecast is sealed before the largest p is launched"""
+    """p <= P / 2 is measured first, and a forecast is sealed before P, the largest p, is launched"""
 
 
 class Presentation(Model):

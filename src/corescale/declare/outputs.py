@@ -113,6 +113,8 @@ class Chart(_Reads):
     x: str = ""
     y: str = ""
     colour: str = ""
+    style: str = ""
+    """for lines: a column whose levels are line styles, in every colour"""
     facet: tuple[str, ...] = Field(default=(), max_length=2)
     """columns, at most two, with a panel for each level: rows by the first, columns by the second or the only one"""
     error: Literal["bootstrap", "none"] = "bootstrap"
@@ -132,14 +134,16 @@ class Chart(_Reads):
     """launches drawn at x = 0, next to every other level of these columns, because they have none of what x counts"""
 
     @model_validator(mode="after")
-    def _divides(self) -> Self:
+    def _for_its_kind(self) -> Self:
         if self.normalise is not None and self.normalise.subtract:
             raise ValueError("`subtract` is for a finding that is a `difference`")
+        if self.style and self.kind != "lines":
+            raise ValueError(f"`style` is for a chart of lines, and this is one of {self.kind}")
         return self
 
     def _names(self) -> Iterable[str]:
         within = self.normalise.within if self.normalise else ()
-        return (self.each, self.x, self.y, self.colour, self.best, *self.facet, *within)
+        return (self.each, self.x, self.y, self.colour, self.style, self.best, *self.facet, *within)
 
     def _selections(self) -> Iterable[Selection]:
         return (*([self.normalise.to] if self.normalise else []), self.where, self.at_zero, *self.steps)

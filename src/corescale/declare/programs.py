@@ -20,10 +20,13 @@ WORKLOADS = (
 )
 """programs that ship with corescale, once they are built"""
 
+VARIANTS = ("ant_colony_tbbmalloc",)
+"""workloads that are built a second time, with a library linked in, if it is there"""
+
 
 def bundled(program: str) -> str:
     """The path of a workload that ships with corescale, if no program on PATH has that name."""
-    if program not in WORKLOADS or shutil.which(program):
+    if program not in (*WORKLOADS, *VARIANTS) or shutil.which(program):
         return program
     try:
         return str(native.find(program))

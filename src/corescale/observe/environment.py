@@ -19,7 +19,7 @@ from corescale import __version__
 from corescale.declare import paths
 from corescale.declare.catalogue import settings
 from corescale.declare.factors import THREAD_VARIABLES
-from corescale.declare.programs import WORKLOADS
+from corescale.declare.programs import VARIANTS, WORKLOADS
 from corescale.errors import ProgramError
 from corescale.machine import Machine
 
@@ -118,7 +118,7 @@ def _is_program(path: Path) -> bool:
 
 
 def _how_to_name(program: str) -> str:
-    if program in WORKLOADS:
+    if program in (*WORKLOADS, *VARIANTS):
         return "this workload of corescale is not built here: run scripts/setup"
     if re.match(r"[A-Za-z_]\w*=", program):
         return f"a variable before a program is for a shell: write env {program} and the program"

@@ -269,7 +269,7 @@ def coverage(scored: Sequence[Scored], confidence: float) -> str:
     scored = [one for one in scored if one.counts]
     held = [one.covered is True for one in scored]
     if not held:
-        needs = f"{FEWEST_LEVELS} levels of p in its smaller half, and {fewest_blocks(confidence)} blocks"
+        needs = f"{FEWEST_LEVELS} levels of p up to half of its largest, and {fewest_blocks(confidence)} blocks"
         return f"no forecast to score: a run needs {needs}"
     sealed = [one.covered is True for one in scored if one.made == "sealed"]
     of_them = f", {sum(sealed)} of {len(sealed)} sealed ones" if 0 < len(sealed) < len(held) else ""

@@ -44,7 +44,7 @@ def test_far_beyond_what_was_measured_it_wants_to_be_told(tmp_path: Path) -> Non
 def test_a_track_record_without_forecasts_says_what_a_run_needs(tmp_path: Path) -> None:
     done = corescale("predict", str(FIXTURES["scan"]), "--track-record", cwd=tmp_path)
     assert done.returncode == ExitCode.INCONCLUSIVE, done.stderr
-    assert done.stdout == "no forecast to score: a run needs 4 levels of p in its smaller half, and 6 blocks\n"
+    assert done.stdout == "no forecast to score: a run needs 4 levels of p up to half of its largest, and 6 blocks\n"
 
 
 def test_at_another_confidence_it_says_what_that_takes(tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_at_another_confidence_it_says_what_that_takes(tmp_path: Path) -> None:
     said = corescale("predict", run, "--cores", "4", cwd=tmp_path)
     assert "no interval: that takes 8 blocks, and 4 levels of p for a forecast beyond them" in said.stdout, said.stderr
     record = corescale("predict", run, "--track-record", cwd=tmp_path)
-    assert record.stdout.endswith("in its smaller half, and 8 blocks\n"), record.stderr
+    assert record.stdout.endswith("up to half of its largest, and 8 blocks\n"), record.stderr
     asked = ("predict", run, "--cores", "1", "--model", "amdahl")
     assert "] at 99%; " in corescale(*asked, cwd=tmp_path).stdout
 
@@ -183,7 +183,7 @@ def test_what_cannot_be_sealed_is_refused(tmp_path: Path) -> None:
     few = corescale("scan", "--seal", "-t", "1,2", "--", "true", cwd=tmp_path)
     refused(few, ExitCode.USAGE, "p = 1, 2 leaves nothing to forecast from; scan at least p = 1, 2 and 4")
     warm = corescale("scan", "--seal", "-w", "1", "-t", "1,2,4", "--", "true", cwd=tmp_path)
-    refused(warm, ExitCode.USAGE, "launch more than the smaller half of p first; leave them out")
+    refused(warm, ExitCode.USAGE, "launch other configurations before the forecast is sealed; leave them out")
 
 
 def test_a_real_program_is_sealed_before_its_largest_p(tmp_path: Path) -> None:

@@ -4,16 +4,19 @@
 import itertools
 import re
 import shlex
+import shutil
 from collections.abc import Sequence
 
 import pytest
 
+from corescale import native
 from corescale.conclude.answers.study import study
 from corescale.conclude.frame import frame
 from corescale.declare import studies, study_file
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations
 from corescale.declare.outputs import Chart
+from corescale.errors import UnavailableError
 from corescale.machine import Machine
 from corescale.records import Configuration, Record
 from corescale.show import charts
@@ -53,6 +56,20 @@ def test_every_output_comes_of_launches(name: str) -> None:
     assert said or not any(not isinstance(one, Chart) for one in experiment.study.outputs)
     statements = {one.finding.name for one in said}
     assert {chart.name for chart in of_answers(said)} <= statements - drawn
+
+
+def built(program: str) -> bool:
+    try:
+        return native.find(program).is_file()
+    except UnavailableError:
+        return False
+
+
+@pytest.mark.parametrize("name", studies.shipped())
+def test_a_program_that_was_built_for_a_study_is_found(name: str) -> None:
+    for command in study_file.experiment(studies.find(name), MACHINE).commands:
+        program = command.argv[0]
+        assert "/" in program or shutil.which(program) or not built(program), program
 
 
 HEADERS = [

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.transforms import Bbox
+from pydantic import ValidationError
 
 from corescale.declare.outputs import Chart
 from corescale.errors import UsageError
@@ -68,6 +69,23 @@ def test_launches_without_what_x_counts_stand_at_0_of_every_panel() -> None:
         system = rows[(rows["allocator"] == "system") & (rows["load"] == load)]
         assert series.marks[0].y == pytest.approx(system["time"].mean())
     assert "At 0: allocator system." in chart.caption
+
+
+def test_a_second_column_is_a_line_style_in_every_colour() -> None:
+    (chart,) = of(lines(style="allocator"))
+    assert {series.label: (series.slot, series.style) for series in chart.legend} == {
+        "load=1, system": (0, 0), "load=1, mimalloc": (0, 1), "load=16, system": (1, 0), "load=16, mimalloc": (1, 1)
+    }  # fmt: skip
+    drawn = drawing._figure(chart).axes[0]
+    assert {line.get_linestyle() for line in drawn.get_lines()} == {"-", "--"} and not drawn.patches
+    with pytest.raises(ValidationError, match="`style` is for a chart of lines, and this is one of bars"):
+        bars(style="load")
+
+
+def test_only_levels_that_are_drawn_have_a_place_at_0() -> None:
+    (chart,) = of(lines(at_zero={"load": 1}, where={"load": (1, 16), "threads": 4}))
+    assert [series.label for series in chart.series] == ["load=16"]
+    assert [mark.x for mark in chart.series[0].marks] == [0, 4]
 
 
 def test_a_speed_is_the_inverse_of_a_relative_time() -> None:

@@ -49,7 +49,7 @@ def _sealing(request: ScanRequest, made: Experiment) -> Experiment:
         what = f"p = {', '.join(map(str, sorted(levels)))} leaves nothing to forecast from"
         raise UsageError(what, where="--seal", remedy="scan at least p = 1, 2 and 4")
     if request.warmup or request.same_output or request.serial:
-        what = "--warmup, --same-output and --serial launch more than the smaller half of p first"
+        what = "--warmup, --same-output and --serial launch other configurations before the forecast is sealed"
         raise UsageError(what, where="--seal", remedy="leave them out")
     scaling = made.scaling.model_copy(update={"seal": True})
     never = made.baseline.model_copy(update={"returns": False})

@@ -28,6 +28,8 @@ from corescale.show.charts.look import ALARM, GRID, INK, MUTED, PAPER
 from corescale.show.charts.model import Axis, Chart, Format, Panel, Place, Series
 
 DASHES: Any = (0, (5, 4))
+LINES = ("-", "--", ":", "-.")
+"""styles of curves in one colour"""
 
 
 def _seconds(value: float) -> str:
@@ -148,7 +150,7 @@ def _above(figure: Figure, chart: Chart) -> None:
     if chart.legend:
         columns = min(len(chart.legend), chart.legend_columns)
         figure.legend(handles=[_handle(series) for series in chart.legend], loc="outside upper left", ncols=columns,
-                      fontsize=9.5, handlelength=1.8, columnspacing=1.4)  # fmt: skip
+                      fontsize=9.5, handlelength=3.2 if chart.styled else 1.8, columnspacing=1.4)  # fmt: skip
 
 
 def _handle(series: Series) -> Line2D | Patch:
@@ -158,7 +160,7 @@ def _handle(series: Series) -> Line2D | Patch:
     seen = look.of(series.slot)
     if series.kind in ("bars", "spans", "steps"):
         return Patch(facecolor=seen.colour, alpha=1 if series.kind == "spans" else BAR, label=series.label)
-    line: Any = "-" if series.kind == "curve" else "none"
+    line: Any = LINES[series.style % len(LINES)] if series.kind == "curve" else "none"
     return Line2D([], [], color=seen.colour, marker=seen.marker, linestyle=line, markeredgecolor=PAPER,
                   markersize=7, label=series.label)  # fmt: skip
 
@@ -215,11 +217,12 @@ def _values(series: Series) -> list[float]:
 
 
 def _curve(axes: Axes, chart: Chart, series: Series) -> None:
-    """Points joined by a line, whiskers on each and a band between them."""
+    """Points joined by a line, whiskers on each and, unless there are line styles, a band between them."""
     x, seen = _places(chart, series), look.of(series.slot)
-    axes.plot(x, _values(series), color=seen.colour, linewidth=1.8, zorder=3)
+    line = LINES[series.style % len(LINES)]
+    axes.plot(x, _values(series), color=seen.colour, linestyle=line, linewidth=1.8, zorder=3)
     bounded = [(at, m.low, m.high) for at, m in zip(x, series.marks, strict=True) if None not in (m.low, m.high)]
-    if len(bounded) > 1:
+    if len(bounded) > 1 and not chart.styled:
         at, low, high = zip(*bounded, strict=True)
         axes.fill_between(at, low, high, color=seen.colour, alpha=0.18, linewidth=0)
     _whiskers(axes, chart, series, x, 1.6)

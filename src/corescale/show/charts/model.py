@@ -50,6 +50,8 @@ class Series:
     marks: tuple[Mark, ...]
     slot: int = 0
     """number of its look; negative ones are grey or stand out (look.REST)"""
+    style: int = 0
+    """number of the line style of a curve (drawing.LINES)"""
 
     @property
     def name(self) -> str:
@@ -129,6 +131,11 @@ class Chart:
         named = tuple(series for series in self.series if series.label and series.kind != "cells")
         on_axis = {series.label for series in named} <= set(self.x.categories)
         return named if len(named) > 1 and not on_axis else ()
+
+    @property
+    def styled(self) -> bool:
+        """Whether curves differ in line style, too: then there are too many for bands."""
+        return any(series.style for series in self.series)
 
     @property
     def dodged(self) -> bool:

@@ -39,7 +39,7 @@ def findings(
     """Markdown: what all launches had; each statement, with what was found at each level; then whether the launches
     agree in their results, and what was not measured, with the reason.
     """
-    lines = [f"Every launch: {escaped(', '.join(constants))}."] if answers and constants else []
+    lines = [f"Every launch has {escaped(', '.join(constants))}."] if answers and constants else []
     for name in dict.fromkeys(answer.finding.name for answer in answers):
         of = [answer for answer in answers if answer.finding.name == name]
         lines += ["", f"**{escaped(of[0].finding.statement)}**", ""]

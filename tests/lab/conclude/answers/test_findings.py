@@ -118,7 +118,7 @@ def test_launches_that_ended_in_another_state_are_named() -> None:
     (one,) = agreements(records(declared, seconds, 3, change=state), declared)
     assert one.broken == ("state differs at work=4 in 1 of 12 launches: threads=4 load=1 allocator=mimalloc",)
     (same,) = agreements(records(declared, seconds, 2, change=state), declared)
-    assert str(same) == "state is the same in all launches at each work (24 launches, 4 values)"
+    assert str(same) == "state is the same in all launches with equal work (24 launches, 4 values)"
 
 
 def test_without_noise_the_ratio_is_exact_and_extremes_are_named() -> None:

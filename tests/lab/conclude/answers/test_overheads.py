@@ -235,7 +235,7 @@ def test_one_fit_forecasts_every_size() -> None:
 WIDE = EXPERIMENT.model_copy(
     update={"factors": (Factor(name="threads", kind="threads", levels=(1, 2, 4, 8, 16)), EXPERIMENT.factors[1])}
 )
-"""whose smaller half has the four levels of p that an interval needs"""
+"""whose p up to half of the largest are the four levels that an interval needs"""
 
 
 def held_back(overhead: Overhead, experiment: Experiment = WIDE) -> tuple[Scored, ...]:

@@ -66,7 +66,7 @@ def to_draw(chart: outputs.Chart, frame: pd.DataFrame, experiment: Experiment) -
     """What `declared` draws the chart from."""
     kind = KINDS[chart.kind]
     chart = chart.model_copy(update={key: name for key, name in kind.defaults.items() if not getattr(chart, key)})
-    for name in filter(None, (chart.x, chart.y, chart.colour, *chart.facet)):
+    for name in filter(None, (chart.x, chart.y, chart.colour, chart.style, *chart.facet)):
         present(name, frame, chart.name)
     if kind.numeric and not pd.api.types.is_numeric_dtype(frame[chart.x]):
         raise UsageError(
@@ -89,7 +89,7 @@ def at_zero(chart: outputs.Chart, rows: pd.DataFrame) -> pd.DataFrame:
     if not chart.at_zero:
         return rows
     chosen, columns = selected(rows, chart.at_zero), list(chart.at_zero)
-    beside = rows.loc[~chosen, columns].drop_duplicates()
+    beside = rows.loc[~chosen & rows["_wanted"], columns].drop_duplicates()
     moved = rows[chosen].drop(columns=columns).merge(beside, how="cross").assign(**{chart.x: 0})
     return pd.concat([rows[~chosen], moved], ignore_index=True)
 

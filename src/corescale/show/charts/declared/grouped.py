@@ -41,15 +41,19 @@ def _grouped(asked: Asked, kind: SeriesKind) -> Chart:
     panels = []
     for row, column, rows in asked.panels():
         series = []
-        for slot, label, of in asked.coloured(rows):
-            head = ", ".join(filter(None, (row, column, label if chart.colour != chart.x else "")))
-            marks = tuple(
-                asked.mark(cell, at if numbers else str(at), f"{head}{', ' if head else ''}{named(chart.x, at)}", shown)
-                for at in asked.levels(chart.x)
-                if not (cell := of[of[chart.x] == at]).empty
-            )
-            if marks:
-                series.append(Series(kind, label, marks, slot))
+        for slot, colour, of in asked.coloured(rows):
+            for style, drawn, some in asked.by_level(chart.style, of):
+                named_by = (colour if chart.colour not in chart.facet else "", drawn)
+                label = ", ".join(filter(None, named_by))
+                parts = (row, column, label if chart.colour != chart.x else "")
+                head = "".join(f"{part}, " for part in parts if part)
+                marks = tuple(
+                    asked.mark(cell, at if numbers else str(at), f"{head}{named(chart.x, at)}", shown)
+                    for at in asked.levels(chart.x)
+                    if not (cell := some[some[chart.x] == at]).empty
+                )
+                if marks:
+                    series.append(Series(kind, label, marks, slot, style))
         panels.append(Panel(tuple(series), row, column))
     x = Axis(chart.x) if numbers else Axis(chart.x, categories=tuple(str(at) for at in asked.levels(chart.x)))
     if numbers and (levels := [float(at) for at in asked.levels(chart.x)]) and len(levels) <= 8:

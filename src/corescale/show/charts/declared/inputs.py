@@ -45,7 +45,7 @@ class Asked:
     def groups(self) -> tuple[str, ...]:
         """The columns that split the launches into marks."""
         chart = self.chart
-        given = (chart.x, chart.y) if chart.kind == "heat" else (chart.x, chart.colour)
+        given = (chart.x, chart.y) if chart.kind == "heat" else (chart.x, chart.colour, chart.style)
         return tuple(dict.fromkeys(name for name in (*given, *chart.facet) if name))
 
     def panels(self) -> Iterator[tuple[str, str, pd.DataFrame]]:
@@ -71,13 +71,16 @@ class Asked:
 
     def coloured(self, rows: pd.DataFrame) -> Iterator[tuple[int, str, pd.DataFrame]]:
         """Slot, label and launches of each level of colour that has any."""
-        name = self.chart.colour
+        yield from self.by_level(self.chart.colour, rows)
+
+    def by_level(self, name: str, rows: pd.DataFrame) -> Iterator[tuple[int, str, pd.DataFrame]]:
+        """Place, label and launches of each level of a column that has any; all of them if there is no column."""
         if not name:
             yield 0, "", rows
             return
-        for slot, level in enumerate(self.levels(name)):
+        for place, level in enumerate(self.levels(name)):
             if not (chosen := rows[rows[name] == level]).empty:
-                yield slot, named(name, level), chosen
+                yield place, named(name, level), chosen
 
     def logs(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Mean logarithm of y, a row for each block and a column for each level of x, from the smallest."""
