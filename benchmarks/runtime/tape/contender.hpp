@@ -10,8 +10,18 @@
 namespace bench {
 
 /// replayable: recorded as a function that can be evaluated at other points, and differentiated once; replay: such
-/// a function evaluated and differentiated again.
-enum class task { gradient, replayable, replay, hessian_vector, nested_hessian_vector };
+/// a function evaluated and differentiated again; replay_hessian_vector: the same to second order.
+enum class task {
+  gradient,
+  replayable,
+  replay,
+  hessian_vector,
+  nested_hessian_vector,
+  replay_hessian_vector
+};
+
+/// Whether the answer is a Hessian times direction().
+constexpr bool is_second_order(task what) { return what >= task::hessian_vector; }
 
 /// One way of one library to do one task on one kernel. Records anew at each call, as a program does whose
 /// branches depend on its data.

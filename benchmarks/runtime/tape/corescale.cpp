@@ -58,6 +58,14 @@ std::vector<double> replay() {
   return f.reverse(one);
 }
 
+template <class Kernel>
+std::vector<double> replay_hessian_vector() {
+  static const std::vector<double> at = Kernel::at(), along = bench::direction(at.size()), one{1.0};
+  static corescale::function<double> f =
+      corescale::record<double>([](auto x) { return Kernel::value(x.data()); }, std::span<const double>(at));
+  return f.hessian_vector(at, along, one);
+}
+
 }  // namespace
 
 void bench::add_corescale(contenders& all) {
@@ -68,4 +76,6 @@ void bench::add_corescale(contenders& all) {
       {"corescale", task::hessian_vector, two_body::name, two_body::operations, &hessian_vector<two_body>});
   all.push_back(
       {"corescale", task::nested_hessian_vector, two_body::name, two_body::operations, &nested<two_body>});
+  all.push_back({"corescale", task::replay_hessian_vector, two_body::name, two_body::operations,
+                 &replay_hessian_vector<two_body>});
 }

@@ -45,6 +45,23 @@ std::vector<double> hessian_vector() {
 }
 
 template <class Kernel>
+std::vector<double> replay_hessian_vector() {
+  static const std::vector<double> at = Kernel::at(), along = bench::direction(at.size()), weights{0.0, 1.0};
+  static CppAD::ADFun<double> f = [] {
+    std::vector<number> x(at.begin(), at.end());
+    CppAD::Independent(x);
+    const std::vector<number> y{Kernel::value(x.data())};
+    return CppAD::ADFun<double>(x, y);
+  }();
+  f.Forward(0, at);
+  f.Forward(1, along);
+  const std::vector<double> both = f.Reverse(2, weights);
+  std::vector<double> all;
+  for (std::size_t i = 0; i < at.size(); ++i) all.push_back(both[2 * i]);
+  return all;
+}
+
+template <class Kernel>
 std::vector<double> nested() {
   using twice = CppAD::AD<number>;
   static const std::vector<double> at = Kernel::at(), along = bench::direction(at.size()), one{1.0};
@@ -71,4 +88,6 @@ void bench::add_cppad(contenders& all) {
       {"CppAD", task::hessian_vector, two_body::name, two_body::operations, &hessian_vector<two_body>});
   all.push_back(
       {"CppAD", task::nested_hessian_vector, two_body::name, two_body::operations, &nested<two_body>});
+  all.push_back({"CppAD", task::replay_hessian_vector, two_body::name, two_body::operations,
+                 &replay_hessian_vector<two_body>});
 }

@@ -16,8 +16,8 @@ namespace {
 
 using bench::contender, bench::contenders, bench::task;
 
-constexpr const char* names[] = {"gradient", "replayable", "replay", "hessian_vector",
-                                 "nested_hessian_vector"};
+constexpr const char* names[] = {
+    "gradient", "replayable", "replay", "hessian_vector", "nested_hessian_vector", "replay_hessian_vector"};
 
 contenders present() {
   contenders all;
@@ -37,11 +37,9 @@ bool agree(const std::vector<double>& a, const std::vector<double>& b) {
 bool all_agree(const contenders& all) {
   bool good = true;
   for (const contender& one : all) {
-    const bool second = one.what == task::hessian_vector || one.what == task::nested_hessian_vector;
     for (const contender& other : all) {
       if (std::string(other.library) == "limit" || std::string(other.kernel) != one.kernel) continue;
-      if (second != (other.what == task::hessian_vector || other.what == task::nested_hessian_vector))
-        continue;
+      if (bench::is_second_order(one.what) != bench::is_second_order(other.what)) continue;
       if (std::string(one.library) != "limit" && !agree(one.run(), other.run())) {
         std::fprintf(stderr, "%s and %s differ on %s\n", one.library, other.library, one.kernel);
         good = false;

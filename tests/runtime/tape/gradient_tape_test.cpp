@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "corescale/tape/drivers.hpp"
 
 namespace {
@@ -225,6 +227,20 @@ TEST(Function, ASeriesHasACoefficientAtLeast) {
   EXPECT_EQ(none.size(), 1U);
   auto square = corescale::record<double>([](auto v) { return v[0] * v[0]; }, std::vector{1.0});
   EXPECT_EQ(square.taylor(std::vector{none})[0][0], 4);
+}
+
+TEST(Function, ANumberMultipliesEachCoefficientOnly) {
+  const double inf = std::numeric_limits<double>::infinity();
+  const auto line = [](double a, double b) {
+    return corescale::series<double>::generate(2, [=](std::size_t k, const auto&) { return k == 0 ? a : b; });
+  };
+  const double at[] = {1.0}, one[] = {1.0};
+  auto f = corescale::record<double>([](auto v) { return 2.0 * v[0] - (1.0 - v[0]) * 3.0; }, at);
+  const auto y = f.taylor(std::vector{line(inf, 1.0)})[0];
+  EXPECT_EQ(y[0], inf);
+  EXPECT_EQ(y[1], 5);  // not inf times a coefficient of 0
+  EXPECT_EQ(f.reverse_taylor(std::vector{line(0.0, 1.0)})[0][1], 5);
+  EXPECT_EQ(f.hessian(at, one)[0], 0);
 }
 
 TEST(GradientTape, AnAdjointBeforeASweepBackIsRefused) {

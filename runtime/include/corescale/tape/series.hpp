@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <type_traits>
 
@@ -88,6 +89,13 @@ class series {
           for (std::size_t j = 1; j <= k; ++j) sum += x.at(j) * y.at(k - j);
           return sum;
         });
+  }
+  // A number has no coefficients behind the first, so nothing is multiplied by zeros.
+  [[gnu::always_inline]] friend series operator*(const series& x, const std::same_as<Base> auto& factor) {
+    return generate(x.size(), [&](std::size_t k, const series&) { return x[k] * factor; });
+  }
+  [[gnu::always_inline]] friend series operator*(const std::same_as<Base> auto& factor, const series& x) {
+    return x * factor;
   }
   [[gnu::always_inline]] friend series operator/(const series& x, const series& y) {
     return generate(longer(x, y), [&](std::size_t k, const series& z) {

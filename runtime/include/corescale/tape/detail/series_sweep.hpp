@@ -9,6 +9,16 @@
 
 namespace corescale::inline v0::detail {
 
+/// sum += weight, or sum -= weight.
+template <bool Subtract, class T>
+void add_adjoint(T& sum, const T& weight) {
+  if constexpr (Subtract) {
+    sum -= weight;
+  } else {
+    sum += weight;
+  }
+}
+
 /// Hands the adjoint of one operation on, by partial derivatives in the arithmetic of T: those of a Taylor
 /// series are series, too, and give the derivatives of all its coefficients (Griewank and Walther, Evaluating
 /// Derivatives, section 13.3).
@@ -17,12 +27,20 @@ void go_back(const evaluation<Base, T>& at, T* adjoints, recorded_operation<Base
   const std::uint32_t x = one.x(), y = one.y();
   const bool x_varies = x >= parameter_slots, y_varies = y >= parameter_slots;
   const T& weight = adjoints[i];
-  if constexpr (operations::unary<Row>) {
+  constexpr unsigned op = operations::number_of<Row>();
+  if constexpr (operations::is_linear(op)) {
+    if (x_varies) add_adjoint<std::is_same_v<Row, operations::negate>>(adjoints[x], weight);
+    if (y_varies) add_adjoint<operations::is_difference(op)>(adjoints[y], weight);
+  } else if constexpr (std::is_same_v<Row, operations::multiply>) {
+    adjoints[x] += weight * at.values[y];
+    adjoints[y] += weight * at.values[x];
+  } else if constexpr (std::is_same_v<Row, operations::with_parameter<operations::multiply>>) {
+    adjoints[x] += weight * one.kept[0];
+  } else if constexpr (operations::unary<Row>) {
     adjoints[x] += weight * T(Row::dx(at.values[x], at.values[i]));
   } else if constexpr (operations::binary<Row>) {
     const auto hand_on = [&](std::uint32_t to, const T& partial) {
-      if (!operations::picks(operations::number_of<Row>()) || !is_zero(partial))
-        adjoints[to] += weight * partial;
+      if (!operations::picks(op) || !is_zero(partial)) adjoints[to] += weight * partial;
     };
     if (x_varies) hand_on(x, T(Row::dx(at.values[x], at.y(one), at.values[i])));
     if (y_varies) hand_on(y, T(Row::dy(at.x(one), at.values[y], at.values[i])));
@@ -41,14 +59,25 @@ inline constexpr auto ways_back = []<std::size_t... Place>(std::index_sequence<P
 }
 (std::make_index_sequence<operations::count>());
 
-/// The reverse sweep over values of a forward_sweep() in T. adjoints: of all variables; the caller has set those
-/// that it starts from.
+/// The reverse sweep over values of a forward_sweep() in T; sums and products, which most operations are, without a call.
+/// adjoints: of all variables; the caller has set those that it starts from.
 template <class Base, class Alloc, class T>
 void reverse_sweep(const operation_list<Base, Alloc>& operations, T* values, T* adjoints) {
   const evaluation<Base, T> at{values};
-  for_each_operation_back(operations, index_mask, [&](recorded_operation<Base> one, std::size_t i) {
-    if (!is_zero(adjoints[i])) ways_back<Base, T>[one.op()](at, adjoints, one, static_cast<std::uint32_t>(i));
-    return operations::kept[one.op()];
+  for_each_operation_back(operations, index_mask, [&](recorded_operation<Base> one, std::size_t place) {
+    const auto i = static_cast<std::uint32_t>(place);
+    const auto kept = operations::kept[one.op()];
+    if (is_zero(adjoints[i])) return kept;
+    if (operations::is_sum(one.op())) {
+      go_back<operations::add>(at, adjoints, one, i);
+    } else if (one.op() == operations::number_of<operations::multiply>()) {
+      go_back<operations::multiply>(at, adjoints, one, i);
+    } else if (one.op() == operations::number_of<operations::with_parameter<operations::multiply>>()) {
+      go_back<operations::with_parameter<operations::multiply>>(at, adjoints, one, i);
+    } else {
+      ways_back<Base, T>[one.op()](at, adjoints, one, i);
+    }
+    return kept;
   });
 }
 

@@ -87,6 +87,10 @@ void evaluate(const evaluation<Base, T>& at, recorded_operation<Base> one, std::
     } else {
       at.values[i] = static_cast<T>(Row::value(at.x(one)));
     }
+  } else if constexpr (!renew && std::is_same_v<Row, operations::multiply>) {
+    at.values[i] = at.values[one.x()] * at.values[one.y()];
+  } else if constexpr (!renew && std::is_same_v<Row, operations::with_parameter<operations::multiply>>) {
+    at.values[i] = at.values[one.x()] * one.kept[0];  // the variable is the first operand
   } else if constexpr (operations::binary<Row>) {
     const T x = at.x(one), y = at.y(one);
     const T z = static_cast<T>(Row::value(x, y));
