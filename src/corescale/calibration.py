@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from corescale import documents
 from corescale.errors import UsageError
 
 FORMAT = 2
@@ -146,7 +147,7 @@ def of_machine(fingerprint: str) -> tuple[Calibration | None, str]:
     """
     file = file_in_use()
     try:
-        found = parse(file.read_text(errors="replace"), str(file))
+        found = parse(documents.content(file).decode(errors="replace"), str(file))
     except OSError:
         return None, "this machine is not calibrated (corescale calibrate)"
     if found.machine != fingerprint:

@@ -2,11 +2,14 @@
 """The history of a project: a file with a line for each commit and number, which git can merge line by line."""
 
 import codecs
-import json
-import math
+import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from typing import Annotated, ClassVar
 
+from pydantic import ConfigDict, Field, FiniteFloat, TypeAdapter
+
+from corescale import documents
 from corescale.errors import UsageError
 from corescale.records import canonical
 
@@ -16,20 +19,28 @@ class Entry:
     """One number of one commit."""
 
     commit: str
-    when: float
+    when: FiniteFloat
     """time of the commit, seconds since 1970"""
     name: str
     """the command and its levels"""
-    value: float
+    value: Annotated[FiniteFloat, Field(gt=0)]
     """median of the response"""
-    low: float | None
-    high: float | None
+    low: FiniteFloat | None
+    high: FiniteFloat | None
     machine: str
+
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
+    """a key that this version does not know would be lost at the next change of the file"""
 
     @property
     def series(self) -> tuple[str, str]:
         """Numbers that may be compared: those of one command on one machine."""
         return self.machine, self.name
+
+
+@functools.cache
+def _adapter() -> TypeAdapter[Entry]:
+    return TypeAdapter(Entry)
 
 
 def parse(content: bytes, where: str) -> list[Entry]:
@@ -39,15 +50,11 @@ def parse(content: bytes, where: str) -> list[Entry]:
         if not line.strip():
             continue
         try:
-            entry = Entry(**json.loads(line.decode()))
-            names = (entry.commit, *entry.series)
-            named = all(isinstance(name, str) for name in names)
-            if not (named and 0 < entry.value < math.inf and abs(entry.when) < math.inf):
-                raise ValueError
-        except (ValueError, TypeError, OverflowError, RecursionError):
+            entry = documents.typed(_adapter(), line)
+        except ValueError:
             remedy = "restore the line, or take it out"
             raise UsageError("is not a line of a history", where=f"{where}:{number}", remedy=remedy) from None
-        found[names] = entry
+        found[(entry.commit, *entry.series)] = entry
     return sorted(found.values(), key=lambda entry: (entry.when, entry.commit, entry.series))
 
 

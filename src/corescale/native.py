@@ -31,11 +31,21 @@ def _locate(name: str, places: tuple[str, ...], kind: str) -> Path:
         return path
     built = list(_candidates(_built(), places, name))
     if not built:
-        if (_PACKAGE.parents[1] / "scripts" / "setup").is_file():
-            raise UnavailableError(f"the {kind} {name} is not built", remedy="run scripts/setup")
-        what = f"the {kind} {name} is not in {_PACKAGE}: corescale was installed without its native parts"
-        raise UnavailableError(what, remedy="install it by its wheel: pip install --force-reinstall corescale")
+        what = f"the {kind} {name} is not built"
+        if not _is_a_source_tree():
+            what = f"the {kind} {name} is not in {_PACKAGE}: corescale was installed without its native parts"
+        raise UnavailableError(what, remedy=again())
     return max(built, key=lambda path: path.stat().st_mtime_ns)
+
+
+def again() -> str:
+    """How to get native parts of this version."""
+    wheel = "install it by its wheel: pip install --force-reinstall corescale"
+    return "run scripts/setup" if _is_a_source_tree() else wheel
+
+
+def _is_a_source_tree() -> bool:
+    return (_PACKAGE.parents[1] / "scripts" / "setup").is_file()
 
 
 def _candidates(roots: list[Path], places: tuple[str, ...], name: str) -> Iterator[Path]:

@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """The noise passport: what this machine made of pairs of equal launches, from which `--gate auto` takes its blocks."""
 
+import functools
 import json
-import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Annotated, Literal
 
+from pydantic import Field, TypeAdapter
+
+from corescale import documents
 from corescale.calibration import standard_file
 from corescale.errors import UsageError
 
-FORMAT = 2
+FORMAT: Literal[2] = 2
 VARIABLE = "CORESCALE_PASSPORT"
 """names the file"""
 SENTINEL = "sentinel"
@@ -25,17 +29,24 @@ ENOUGH = 60
 pairs 7 of 10"""
 MAKE = "corescale doctor --noise 5m"
 
+LARGEST = 20.0
+"""largest log-ratio of a pair: one launch took half a billion times as long as the other"""
+LONGEST = 10**9
+"""seconds that no pair lasts (30 years), and more pairs than anybody makes"""
+
+LogRatio = Annotated[float, Field(ge=-LARGEST, le=LARGEST, allow_inf_nan=False)]
+
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
     """A/A pairs of one command: the undisturbed ones, or all if fewer than CALM of them are undisturbed."""
 
-    log_ratios: Sequence[float]
+    log_ratios: Annotated[Sequence[LogRatio], Field(min_length=1)]
     """log-ratios of the times within each pair, in the order made"""
-    seconds: float
+    seconds: Annotated[float, Field(ge=0, lt=LONGEST, allow_inf_nan=False)]
     """seconds that a pair takes, with what comes between its launches"""
-    made: int
-    disturbed: int
+    made: Annotated[int, Field(ge=1, lt=LONGEST)]
+    disturbed: Annotated[int, Field(ge=0, lt=LONGEST)]
     """pairs of those made that the rules on noise flag"""
 
     @property
@@ -51,11 +62,17 @@ class Passport:
     machine: str
     """its fingerprint"""
     commands: Mapping[str, Pairs]
+    format: Literal[2] = FORMAT
 
     def of(self, command: str) -> tuple[str, Pairs]:
         """The pairs of that command, or else of the sentinel, and whose they are."""
         name = command if command in self.commands else SENTINEL
         return name, self.commands[name]
+
+
+@functools.cache
+def _adapter() -> TypeAdapter[Passport]:
+    return TypeAdapter(Passport)
 
 
 def file() -> Path:
@@ -65,23 +82,17 @@ def file() -> Path:
 
 def text(passport: Passport) -> str:
     """The file."""
-    return json.dumps({"format": FORMAT} | asdict(passport), indent=1) + "\n"
+    return json.dumps(asdict(passport), indent=1) + "\n"
 
 
 def parse(content: str | bytes, where: str) -> Passport:
     """The passport in the text of a file; raises UsageError."""
     try:
-        values = json.loads(content)
-        if values["format"] != FORMAT:
-            raise ValueError(f"format {values['format']}")
-        commands = {str(name): Pairs(**pairs) for name, pairs in values["commands"].items()}
-        for pairs in commands.values():
-            if not pairs.log_ratios or not all(math.isfinite(one) for one in (*pairs.log_ratios, pairs.seconds)):
-                raise ValueError("a command without pairs")
-        if SENTINEL not in commands:
+        found = documents.typed(_adapter(), content)
+        if SENTINEL not in found.commands:
             raise ValueError("no sentinel")
-        return Passport(str(values["machine"]), commands)
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        return found
+    except ValueError as error:
         raise UsageError(f"is not a noise passport ({error})", where=where, remedy=f"make it again: {MAKE}") from None
 
 
@@ -89,9 +100,12 @@ def of_machine(fingerprint: str) -> Passport:
     """The passport of this machine; raises UsageError if there is none."""
     path = file()
     try:
-        found = parse(path.read_bytes(), str(path))
-    except OSError:
+        found = parse(documents.content(path), str(path))
+    except FileNotFoundError:
         raise UsageError("this machine has no noise passport", where="--gate auto", remedy=f"make it: {MAKE}") from None
+    except OSError as error:
+        remedy = f"name another file by {VARIABLE}, or make it again: {MAKE}"
+        raise UsageError(f"cannot be read: {error.strerror}", where=str(path), remedy=remedy) from None
     if found.machine != fingerprint:
         what = "is the passport of another machine, or of this one before it changed"
         raise UsageError(what, where=str(path), remedy=f"make it again: {MAKE}")

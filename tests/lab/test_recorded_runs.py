@@ -82,5 +82,5 @@ def test_a_fault_within_an_archive_is_told_by_the_archives_name(tmp_path: Path) 
     whole = tmp_path / "run.tar.xz"
     with tarfile.open(whole, "w:xz") as file:
         file.add(FIXTURES["study"] / "plan.json", "plan.json")
-    with pytest.raises(StoreError, match=rf"^{whole}/environment\.json: no run folder"):
+    with pytest.raises(StoreError, match=rf"^{whole}/environment\.json: cannot be read: No such file"):
         store.load(whole)

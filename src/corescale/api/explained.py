@@ -4,16 +4,21 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
+from pydantic import BaseModel, Field, TypeAdapter
+
+from corescale import documents
 from corescale.api import measuring
+from corescale.conclude.explain.rows import LedgerRow
 from corescale.declare import paths
 from corescale.declare.experiment import Experiment
 from corescale.declare.request import RunRequest
 from corescale.errors import UsageError
+from corescale.observe.store.lines import SHORTEST
 from corescale.show import explain as show
 from corescale.show import files
 
@@ -79,9 +84,11 @@ class Explained:
         return drawing.plotted(self._charts, chart, ax)
 
     def report(self, path: str | PathLike[str]) -> Path:
-        """Write the page into a file, and return its path; raises UsageError if it cannot be written."""
+        """Write the page into a file, and return its path; raises UsageError if it cannot be written, or would replace a
+        file that is no page."""
         from corescale.show import html  # noqa: PLC0415
 
+        files.must_be_ours(fspath(path))
         files.write(fspath(path), html.explained(self.shown))
         return Path(path)
 
@@ -124,10 +131,116 @@ def earlier(place: str, where: str) -> tuple[Path, Mapping[str, Any]]:
     path = Path(place)
     try:
         path = kept(path)[-1] if path.is_dir() else path
-        found: Mapping[str, Any] = json.loads(path.read_text())
+        text = documents.content(path)
+        documents.typed(_schema(), text)
+        found: Mapping[str, Any] = documents.value(text)
         list(show.lines(found))
-        list(show.side_by_side(found, found))
-    except (OSError, ValueError, IndexError, KeyError, TypeError, AttributeError):
+        list(show.tables(found))
+    except (OSError, ValueError, IndexError, KeyError, TypeError, AttributeError) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error) if isinstance(error, ValueError) else ""
+        what = f"{place!r} is not a result of explain{f' ({why})' if why else ''}"
         remedy = "name a file or folder that an earlier explain has kept"
-        raise UsageError(f"{place!r} is not a result of explain", where=where, remedy=remedy) from None
+        raise UsageError(what, where=where, remedy=remedy) from None
     return path, found
+
+
+MOST = 10**9
+"""most seconds, and most threads, that a launch can have: thread-seconds of 30 years"""
+MOST_RANKS = 100_000
+"""most ranks that a chart has room for"""
+
+Seconds = Annotated[float, Field(ge=-MOST, le=MOST, allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=-1, le=1.01, allow_inf_nan=False)]
+"""a row may give to others a little more than it has, and rounding may add a little"""
+Whole = Annotated[float, Field(gt=SHORTEST, le=MOST)]
+Count = Annotated[int, Field(ge=1, le=MOST)]
+
+
+class _Place(BaseModel):
+    place: str
+    share: Share
+
+
+class _Row(BaseModel):
+    seconds: Seconds
+    share: Share
+    sites: list[_Place]
+
+
+class _Serial(BaseModel):
+    seconds: Seconds
+    sites: list[_Place]
+
+
+class _Spot(BaseModel):
+    place: str
+    seconds: Seconds
+    allocating: Seconds
+
+
+class _Stretch(BaseModel):
+    place: str
+    length: Seconds
+
+
+class _Timeline(BaseModel):
+    process: int
+    thread: int
+    rows: Annotated[str, Field(min_length=1)]
+
+
+class _Region(BaseModel):
+    place: str
+    calls: int
+    threads: Seconds
+    load_balance: Seconds
+    wall: Seconds
+    waited: Seconds
+
+
+class _Messages(BaseModel):
+    rank: Annotated[int, Field(ge=0, le=MOST_RANKS)]
+    call: str
+    partner: Annotated[int, Field(le=MOST_RANKS)] | None
+    calls: int
+    seconds: Seconds
+
+
+class _Swap(BaseModel):
+    factor: str
+    booked: Seconds
+    returned: Seconds
+    low: Seconds | None
+    high: Seconds | None
+    pairs: int
+
+
+class _Kept(BaseModel):
+    """A result as it must be to be shown; earlier versions did not keep what has a default."""
+
+    command: list[str]
+    threads: Count
+    ranks: Count = 1
+    cores_available: Count | None = None
+    wall: Whole
+    thread_seconds: Whole
+    cores_used: Seconds
+    rows: dict[LedgerRow, _Row]
+    spinning_in_waits: Seconds
+    serial: _Serial | None = None
+    efficiency: dict[str, Seconds | None] | None
+    hotspots: list[_Spot]
+    serial_stretches: list[_Stretch]
+    timelines: list[_Timeline]
+    cpus_in_use: dict[str, Share]
+    cpus_over_time: list[Seconds]
+    rows_over_time: dict[LedgerRow, Annotated[list[Seconds], Field(min_length=1)]] = {}
+    regions: list[_Region]
+    messages: list[_Messages] = []
+    swaps: list[_Swap]
+    notes: list[str]
+
+
+@cache
+def _schema() -> TypeAdapter[_Kept]:
+    return TypeAdapter(_Kept)

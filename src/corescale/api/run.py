@@ -87,9 +87,11 @@ class Run(Generic[A_co]):
         return drawing.plotted(self._charts, chart, ax)
 
     def report(self, path: str | PathLike[str]) -> Path:
-        """Write the page into a file, and return its path; raises UsageError if it cannot be written."""
+        """Write the page into a file, and return its path; raises UsageError if it cannot be written, or would replace a
+        file that is no page."""
         from corescale.show import html  # noqa: PLC0415
 
+        files.must_be_ours(fspath(path))
         files.write(fspath(path), html.report(self.result))
         return Path(path)
 

@@ -3,6 +3,7 @@
 
 import contextlib
 import errno
+import mmap
 import os
 import sys
 import time
@@ -42,6 +43,7 @@ def main() -> None:
     sys.set_int_max_str_digits(0)  # numbers of any length are read, and refused with a reason
     interruptions.install()
     try:
+        _must_have_room()
         sys.exit(_run(sys.argv[1:]))
     except CorescaleError as error:
         fail(str(error), error.exit_code)
@@ -50,6 +52,8 @@ def main() -> None:
     except Exception as error:
         if isinstance(error.__cause__, KeyboardInterrupt):  # as typer passes it on
             fail(_interrupted(), interruptions.exit_code(error.__cause__))
+        if isinstance(error, FileNotFoundError) and _folder_is_gone():
+            fail("the working folder was removed; cd to a folder that is there", ExitCode.STORE)
         if isinstance(error, ImportError):
             remedy = "raise ulimit -v, or install corescale again"
             fail(f"a part cannot be loaded: {error}; {remedy}", ExitCode.UNAVAILABLE)
@@ -58,6 +62,24 @@ def main() -> None:
             remedy = "raise the limit (ulimit -a shows all), or end other programs"
             fail(f"the system gives no more: {why}; {remedy}", ExitCode.UNAVAILABLE)
         fail(_defect(error), ExitCode.INTERNAL)
+
+
+def _folder_is_gone() -> bool:
+    """Whether the working folder was removed, so that no path in it is known."""
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return True
+    return False
+
+
+ROOM = 256 << 20
+"""bytes of address space that the libraries take at once when they are loaded"""
+
+
+def _must_have_room() -> None:
+    """Raises OSError if there is less: OpenBLAS would end this process with an exit code of its own."""
+    mmap.mmap(-1, ROOM, flags=mmap.MAP_PRIVATE | mmap.MAP_NORESERVE, prot=mmap.PROT_READ).close()
 
 
 def _have_one_thread() -> None:

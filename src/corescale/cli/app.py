@@ -2,6 +2,7 @@
 """The verbs in one table; a verb is loaded when it is called."""
 
 import importlib
+import shutil
 from functools import cached_property, partial
 from typing import Annotated, Any
 
@@ -23,6 +24,9 @@ VERBS = {
 }
 """The help of each verb. cli/NAME.py has a function NAME, or for `study` an app."""
 
+NARROW = 60
+"""columns below which a table of options would cut their names, so that the help is written without one"""
+
 
 class Verb(typer.core.TyperCommand):
     """The name and help of a verb, whose options are in the file that its call loads."""
@@ -39,6 +43,8 @@ class Verb(typer.core.TyperCommand):
         for command in (made, *getattr(made, "commands", {}).values()):
             command.make_parser = partial(_strict, command.make_parser)
             command.get_params = partial(_without_types, command.get_params)
+            if shutil.get_terminal_size().columns < NARROW:
+                command.rich_markup_mode = None
             for option in command.params:
                 if option.param_type_name == "option" and option.default in ("", []):
                     option.callback = _given

@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from corescale import documents
 from corescale.api.results import result
 from corescale.calibration import LOOPS_VARIABLE, VARIABLE, file_in_use, file_text, of_machine, parse, standard_file
 from corescale.cli import usage_errors
@@ -98,7 +99,7 @@ def _write(machine: Machine, file: Path, *, asked: bool, quiet: bool) -> None:
 def _is_good(file: Path, machine: str) -> bool:
     """Whether the file is a calibration of this machine without a warning."""
     try:
-        there = parse(file.read_text(errors="replace"), str(file))
+        there = parse(documents.content(file).decode(errors="replace"), str(file))
     except (OSError, UsageError):
         return False
     return there.machine == machine and not there.warning

@@ -67,7 +67,7 @@ def dry_run(experiment: Experiment, request: RunRequest, machine: Machine) -> No
 
 def _must_hold_runs(root: Path) -> None:
     """Raises StoreError if no run folder could be made."""
-    there = next(path for path in (root, *root.absolute().parents) if paths.exists(path))
+    there = next(path for path in (root, *root.parents) if paths.exists(path))
     if why := paths.refusal(there):
         raise StoreError(f"cannot be written: {why}", where=str(root), remedy="choose --out DIR")
 

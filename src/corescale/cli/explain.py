@@ -12,6 +12,7 @@ from corescale.api import explained, explaining, measuring
 from corescale.cli import stdin
 from corescale.cli.measure import loadable
 from corescale.cli.options import takes
+from corescale.cli.output import note
 from corescale.declare.request import ExplainRequest, RunRequest
 from corescale.errors import CorescaleError, ExitCode
 from corescale.machine import Machine
@@ -48,11 +49,6 @@ def explain(words: list[str], asked: ExplainRequest) -> None:
         raise found.late
     if not found.ok:
         raise typer.Exit(ExitCode.PROGRAM)
-
-
-def note(said: str) -> None:
-    """A note on a result."""
-    typer.echo(f"note: {said}", err=True)
 
 
 def swapped(declare: measuring.Declare, request: RunRequest, machine: Machine) -> store.Run:

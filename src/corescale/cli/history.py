@@ -17,6 +17,7 @@ import typer
 from corescale import history as lines
 from corescale.api.results import loaded, machine_name, result
 from corescale.cli import usage_errors
+from corescale.cli.output import say
 from corescale.conclude import stats
 from corescale.conclude.response import table
 from corescale.conclude.two_samples import change_points
@@ -58,9 +59,9 @@ def history(
         typer.echo(json_format.dumps(exchange_lines))
         return
     for name, each in lines.series(known).items():
-        typer.echo(_said(name, each))
+        say(_said(name, each))
         for at in change_points([one.value for one in each]):
-            typer.echo(f"  {_change(each, at)}")
+            say(f"  {_change(each, at)}")
 
 
 def _read(file: Path) -> list[Entry]:
@@ -87,7 +88,7 @@ def added(file: Path, new: list[Entry]) -> list[Entry]:
 def _alone(file: Path) -> Iterator[None]:
     """Locks the folder of the file, because a change replaces the file itself."""
     files.must_be_writable(str(file))
-    folder = os.open(file.resolve().parent, os.O_RDONLY | os.O_DIRECTORY)
+    folder = os.open(paths.real(file).parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(folder, fcntl.LOCK_EX)
         yield
@@ -136,7 +137,7 @@ def _said(name: tuple[str, str], each: list[Entry]) -> str:
     low, high = min(values), max(values)
     bars = "".join(BARS[round((value - low) / (high - low) * 7) if high > low else 0] for value in values)
     last = f"{_value(name[1], each[-1].value)} at {each[-1].commit[:10]}"
-    return f"{text.clean(name[1])} on {text.clean(name[0])}: {last}  {bars}"
+    return f"{name[1]} on {name[0]}: {last}  {bars}"
 
 
 def _value(name: str, value: float) -> str:

@@ -26,7 +26,7 @@ from corescale.declare.outputs import Table
 from corescale.declare.request import ExportRequest, RunRequest
 from corescale.errors import CorescaleError, ExitCode, UsageError
 from corescale.records import Record
-from corescale.show import exchange, files, terminal
+from corescale.show import exchange, files, terminal, text
 from corescale.show.exchange import table
 from corescale.show.result import Result
 from corescale.show.statements import alone
@@ -77,7 +77,7 @@ def finish(result: Result, request: RunRequest, late: CorescaleError | None = No
     if request.report:
         from corescale.show import html  # noqa: PLC0415  the charts' library takes half a second to load
 
-        write_page(request.report, html.report(result))
+        write_page(request.report, html.report(result), [*result.runs.values()])
     if late is not None:
         sys.stdout.flush()
         raise late
@@ -89,6 +89,16 @@ def shown_and_exported(result: Result, request: ExportRequest, *, as_json: bool,
     show(result, as_json=as_json, verbose=verbose, model=model, aside=is_for_programs(request))
     for name, target in exports(request).items():
         written(target, exchange.content(name, target, result))
+
+
+def say(line: str) -> None:
+    """A line on standard output, in which no terminal obeys the words of a program or a file."""
+    typer.echo(text.clean(line))
+
+
+def note(said: str) -> None:
+    """A note on standard error. It may have the words of a program, so it is cleaned."""
+    typer.echo(f"note: {text.clean(said)}", err=True)
 
 
 def is_for_programs(request: ExportRequest) -> bool:
@@ -106,8 +116,9 @@ def exports(request: ExportRequest) -> dict[str, str]:
     return {name: target for name in exchange.EXPORTERS if (target := getattr(request, f"export_{name}"))}
 
 
-def write_page(file: str, content: str) -> None:
-    """Write a report, and say where it is."""
+def write_page(file: str, content: str, runs: Sequence[Path] = ()) -> None:
+    """Write a report of these runs, and say where it is; raises UsageError for a file that it may not replace."""
+    files.must_be_ours(file, runs)
     written(file, content)
     if file not in STDOUT:
         typer.echo(f"report: {file}", err=True)
@@ -141,6 +152,7 @@ def must_be_writable(request: ExportRequest) -> None:
             raise UsageError("two outputs would go there", where=target, remedy="name a file for each")
     for target in named:
         files.must_be_writable(target)
+    files.must_be_ours(getattr(request, "report", ""))
 
 
 NO_WIDTH, UNBOUNDED = 80, 10_000

@@ -12,6 +12,7 @@ import typer
 from corescale.api.results import must_be_as_real
 from corescale.cli import usage_errors
 from corescale.cli.options import takes
+from corescale.cli.output import note, say
 from corescale.cli.simulate import beside, grade, graded, must_grade, parsed, simulated
 from corescale.conclude import overhead_forecast
 from corescale.conclude.answers.scaling import scan
@@ -21,6 +22,7 @@ from corescale.declare.request import option
 from corescale.errors import ExitCode, StoreError, UsageError
 from corescale.observe import store
 from corescale.show import statements, text
+from corescale.show.exchange import result_json
 from corescale.show.headline import UNREAD
 
 MOST = 10**9
@@ -117,10 +119,10 @@ def at_cores(runs: Sequence[str], asked: PredictRequest) -> None:
     found = [_scanned(path, study=bool(asked.overhead)) for path in runs]
     for run in found:
         if not_read := scan(run.records, run.experiment, models=False).unread if run.experiment.scans else "":
-            typer.echo(f"note: {run.folder}: {UNREAD[not_read]}", err=True)
+            note(f"{run.folder}: {UNREAD[not_read]}")
         if beyond := sorted({record.threads_asked for record in run.records if record.oversubscribed}):
             levels = ", ".join(map(str, beyond))
-            typer.echo(f"note: {run.folder}: p = {levels} was oversubscribed, so no forecast is from it", err=True)
+            note(f"{run.folder}: p = {levels} was oversubscribed, so no forecast is from it")
     said = [(run, _scores(run, asked.overhead) if asked.track_record else _forecasts(run, asked)) for run in found]
     every = [one for _, of_run in said for one in of_run]
     if not every and not asked.track_record:
@@ -131,10 +133,18 @@ def at_cores(runs: Sequence[str], asked: PredictRequest) -> None:
         surest = max(run.experiment.stop.confidence for run in found)
         lines.append(statements.coverage([one for one in every if isinstance(one, Scored)], surest))
     values = [_of(run) | asdict(one) for run, of_run in said for one in of_run]
-    typer.echo(json.dumps(values, indent=2) if asked.json else "\n".join(lines))
+    if asked.json:
+        typer.echo(_as_json(values))
+    for line in lines if not asked.json else ():
+        say(line)
     enough = any if asked.track_record else all
     if not enough(map(_has_interval, every)):
         raise typer.Exit(ExitCode.INCONCLUSIVE)
+
+
+def _as_json(values: object) -> str:
+    """What is not finite, such as the end of an interval, is null."""
+    return json.dumps(result_json.finite(values), indent=2, allow_nan=False)
 
 
 def _has_interval(one: Prediction | Scored) -> bool:
@@ -165,16 +175,16 @@ def by_layout(runs: Sequence[str], asked: PredictRequest) -> None:
         for layout, one in found if not asked.json else ():
             label = f"{one.label} " if one.label else ""
             seconds = text.join(text.quantity(run.experiment.response)(one.seconds))
-            typer.echo(
+            say(
                 f"{label}{layout!s:>12}  {seconds}{statements.reach(one, run.experiment)}{_origin(run)}"
                 + beside(str(layout), one.seconds.estimate, real)
             )
         for said in dict.fromkeys(f"model {one.model}: {one.reason}" for _, one in found if not asked.json):
-            typer.echo(said)
+            say(said)
         if real and not asked.json:
-            typer.echo(grade({str(layout): one.seconds.estimate for layout, one in found}, real, asked.grade))
+            say(grade({str(layout): one.seconds.estimate for layout, one in found}, real, asked.grade))
     if asked.json:
-        typer.echo(json.dumps(values, indent=2))
+        typer.echo(_as_json(values))
     if not all_have_intervals:
         raise typer.Exit(ExitCode.INCONCLUSIVE)
 

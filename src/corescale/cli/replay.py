@@ -12,8 +12,9 @@ import typer
 from corescale.api.results import loaded, machine_name, must_be_as_real, result
 from corescale.cli.dry_run import dry_run
 from corescale.cli.measure import as_planned, loadable
-from corescale.cli.output import exit_code, finish
+from corescale.cli.output import exit_code, finish, say
 from corescale.conclude.answers.several_machines import differences
+from corescale.declare import quantities
 from corescale.declare.experiment import Experiment
 from corescale.declare.request import StudyRequest
 from corescale.declare.stop import Stop
@@ -41,13 +42,14 @@ def replay(given: Path, request: StudyRequest) -> None:
         typer.echo(json.dumps(values, indent=2, allow_nan=False))
         sys.exit(exit_code(shown.conclusion))
     for line in statements.differences(found, machine_name(there.environment), experiment):
-        typer.echo(line)
+        say(line)
     return finish(shown, replace(request, json=False), run.late)
 
 
 def _limited(experiment: Experiment, runs: int | None) -> Experiment:
-    """Exactly that many blocks, if a number was given."""
+    """Exactly that many blocks, if a number was given; raises UsageError for one that makes no sense."""
     if runs is None:
         return experiment
+    quantities.runs(runs, "-r")
     stop = Stop(rule="replicates", min_blocks=runs, max_blocks=runs, confidence=experiment.stop.confidence)
     return experiment.model_copy(update={"stop": stop})

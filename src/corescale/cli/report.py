@@ -15,7 +15,15 @@ from corescale.api.measuring import RUNS
 from corescale.api.results import loaded, machine_name, result, run_name
 from corescale.cli import usage_errors
 from corescale.cli.options import takes
-from corescale.cli.output import exports, is_for_programs, must_be_writable, outputs, shown_and_exported, write_page
+from corescale.cli.output import (
+    exports,
+    is_for_programs,
+    must_be_writable,
+    note,
+    outputs,
+    shown_and_exported,
+    write_page,
+)
 from corescale.conclude.answers.several_machines import Part, together
 from corescale.declare import paths, studies, study_file
 from corescale.declare.request import ExportRequest, option
@@ -82,8 +90,7 @@ def report(words: list[str], asked: ReportRequest) -> None:
     with _unasked(folder):
         outputs(shown, Path(folder or declared), every_chart=bool(folder))
     with _unasked(output):
-        _must_be_ours(Path(output or PAGE), [each.folder for each in found], html.GENERATOR)
-        write_page(output or PAGE, html.report(shown))
+        write_page(output or PAGE, html.report(shown), [each.folder for each in found])
     return shown_and_exported(shown, asked, as_json=asked.json, verbose=asked.verbose, model=asked.model)
 
 
@@ -96,23 +103,9 @@ def _explained(place: Path, asked: ReportRequest) -> None:
     if asked.outputs:
         of_explain.write(shown, Path(asked.outputs))
     with _unasked(asked.report):
-        _must_be_ours(Path(asked.report or PAGE), [], html.GENERATOR)
         write_page(asked.report or PAGE, html.explained(shown))
     said = json.dumps(shown, indent=2) if asked.json else "\n".join(explain.lines(shown))
     typer.echo(said, err=is_for_programs(asked))
-
-
-def _must_be_ours(page: Path, runs: Sequence[Path], generator: str) -> None:
-    """Raises UsageError if the page would replace a file that is not a report, or would be in one of the run
-    folders."""
-    remedy = "name another file: -o FILE"
-    if any(page.resolve().is_relative_to(run.resolve()) for run in runs):
-        raise UsageError("lies in a run folder, and reports are not written there", where=str(page), remedy=remedy)
-    if not paths.is_file(str(page)) or page.stat().st_size == 0:
-        return
-    with page.open("rb") as file:
-        if generator.encode() not in file.read(4096):
-            raise UsageError("exists, and is not a report of corescale", where=str(page), remedy=remedy)
 
 
 @contextlib.contextmanager
@@ -123,7 +116,7 @@ def _unasked(named: str) -> Iterator[None]:
     except UsageError as error:
         if named:
             raise
-        typer.echo(f"note: {error}", err=True)
+        note(str(error))
 
 
 def _named(given: Path) -> tuple[str, Path]:

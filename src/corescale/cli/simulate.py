@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from corescale.cli.measure import measure
+from corescale.cli.output import note, say
 from corescale.conclude.response import median
 from corescale.declare import command_line
 from corescale.declare.experiment import Experiment
@@ -74,12 +75,12 @@ def simulated(words: Sequence[str], asked: "PredictRequest") -> None:
         typer.echo(json_format.dumps({"platform": asked.simulate, "layouts": rows}, indent=2))
     else:
         for line in _lines(times, real, over):
-            typer.echo(line)
+            say(line)
         tied = "".join(f", tied with {name}" for name in _tied(times))
         found = f"fastest of {text.count(len(times), 'layout')}: {_ordered(times)[0]}{tied}"
-        typer.echo(f"{found} (simulated, not measured; records in {made.folder})")
+        say(f"{found} (simulated, not measured; records in {made.folder})")
         if real:
-            typer.echo(grade({name: median(times[name]) for name in real}, real, asked.grade))
+            say(grade({name: median(times[name]) for name in real}, real, asked.grade))
     if late is not None:
         raise late
 
@@ -235,7 +236,7 @@ def _times(made: store.Run, response: str) -> dict[str, Sequence[float]]:
         elif record.timed:
             others[f"{name} gave no {response} above 0"] = None
     for said in others:
-        typer.echo(f"note: {text.clean(said)}; not counted", err=True)
+        note(f"{said}; not counted")
     if not found:
         raise UsageError("no launch gave it above 0", where=response, remedy="give --response a time")
     return dict(found)

@@ -16,7 +16,7 @@ from corescale.cli.claims import claims
 from corescale.cli.dry_run import dry_run, missing
 from corescale.cli.measure import loadable
 from corescale.cli.options import takes
-from corescale.cli.output import finish, must_be_writable, outputs
+from corescale.cli.output import finish, must_be_writable, outputs, say
 from corescale.cli.publish import publish
 from corescale.cli.replay import replay
 from corescale.conclude.answers.study import foresee
@@ -108,17 +108,17 @@ def check(
         run = store.load(power)
         found = foresee(run.records, study_file.presentation(path, run.experiment, machine))
         for line in statements.powers(found):
-            typer.echo(line)
+            say(line)
         return
     with stdin.names_stdin():
         experiment = study_file.experiment(path, machine)
         _can_be_shown(experiment, machine)
     for factor in experiment.factors:
-        typer.echo(f"{factor.name}: {', '.join(map(str, factor.levels))}")
+        say(f"{factor.name}: {', '.join(map(str, factor.levels))}")
     for reason in experiment.left_out:
-        typer.echo(f"left out: {reason}")
+        say(f"left out: {reason}")
     for program in missing(experiment):
-        typer.echo(f"note: the program {program} is not here")
+        say(f"note: the program {program} is not here")
     stop = experiment.stop
     blocks = f"{stop.min_blocks}" if stop.min_blocks == stop.max_blocks else f"{stop.min_blocks} to {stop.max_blocks}"
     typer.echo(
@@ -139,7 +139,7 @@ def new(file: Annotated[Path, typer.Argument(help="the file to write")] = Path("
     schema = file.with_name(study_file.SCHEMA)
     if not paths.exists(schema):
         files.write(str(schema), study_file.schema())
-    elif schema.read_text(errors="replace") != study_file.schema():
+    elif not paths.is_file(schema) or schema.read_text(errors="replace") != study_file.schema():
         typer.echo(f"note: {schema}: is there already, and is another: it is left as it is", err=True)
     named = shlex.quote(str(file))
     typer.echo(f"wrote {named}; next: corescale study check {named}")

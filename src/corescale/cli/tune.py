@@ -9,6 +9,7 @@ from pathlib import Path
 from corescale.api.measuring import RUNS
 from corescale.cli.measure import answered, as_planned, ready
 from corescale.cli.options import takes
+from corescale.cli.output import note
 from corescale.declare import command_line
 from corescale.declare.command_line.checks import must_go_on
 from corescale.declare.request import TuneRequest
@@ -32,7 +33,6 @@ def _unlikely(request: TuneRequest, words: list[str], machine: Machine) -> Mappi
     """The factors that cannot matter, by a launch that is explained first. The profiler's modules are loaded only
     here."""
     from corescale.api import pruning  # noqa: PLC0415
-    from corescale.cli.explain import note  # noqa: PLC0415
 
     return pruning.unlikely(request, words, machine, note, Line(quiet=request.quiet))
 

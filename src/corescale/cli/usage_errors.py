@@ -69,6 +69,8 @@ def _remedy(error: Any, verb: str, words: Sequence[str]) -> str:
         return f"put -- before the program: corescale {verb} {rest}"
     if near := getattr(error, "possibilities", None) or re.findall(r"Did you mean '(\S+)'", error.format_message()):
         return f"did you mean {near[0]}?"
+    if verb == "compare" and (command := _unquoted(words)):
+        return f"quote each command: corescale compare {shlex.quote(command)} 'ANOTHER'"
     return f"corescale {verb} --help lists what can be written".replace("  ", " ")
 
 
@@ -76,8 +78,9 @@ def _first(words: Sequence[str]) -> str:
     """What to type instead of the first word, if it is a program, an option or a verb of `study`."""
     if not words[0].startswith("-") and shutil.which(words[0]):
         return f"a verb comes first: corescale scan -- {shlex.join(words)}"
-    if name := next((word for word in words[1:] if word in VERBS), ""):
-        return f"an option comes behind its verb: corescale {name} {words[0]}"
+    option = "--help" if words[0] == "help" else words[0]
+    if option.startswith("-") and (name := next((word for word in words[1:] if word in VERBS), "")):
+        return f"an option comes behind its verb: corescale {name} {option}"
     return f"did you mean study {words[0]}?" if words[0] in _verbs_of_study() else ""
 
 
@@ -96,6 +99,14 @@ def _with_dashes(verb: str, words: Sequence[str]) -> str | None:
         if not word.startswith("-") and (shutil.which(word) or "/" in word):
             return shlex.join([*rest[:place], "--", *rest[place:]])
     return None
+
+
+def _unquoted(words: Sequence[str]) -> str:
+    """The command of `compare ls -l`: a program with an option behind it, and everything after that; empty for none."""
+    for place in range(1, len(words) - 1):
+        if shutil.which(words[place]) and words[place + 1].startswith("-"):
+            return shlex.join(words[place:])
+    return ""
 
 
 def must_have(given: Mapping[str, object], needed: str) -> None:

@@ -68,7 +68,8 @@ class Expression:
         except (ValueError, OverflowError):
             why = "has no value: a root of a negative or broken number, or one too large"
         given = ", ".join(f"{name} = {values[name]}" for name in sorted(self.names))
-        raise UsageError(f"{self.text!r} {why}" + (f" at {given}" if given else ""), where=where)
+        what = f"{self.text!r} {why}" + (f" at {given}" if given else "")
+        raise UsageError(what, where=where, remedy="change the formula, or leave those levels out")
 
 
 @functools.lru_cache(maxsize=512)

@@ -10,6 +10,16 @@ exists, is_file, is_folder = os.path.exists, os.path.isfile, os.path.isdir
 """These never raise; the methods of Path do."""
 
 
+def real(path: str | Path) -> Path:
+    """Where a path leads if its links are followed; as typed if they go in a circle, or if the working folder was
+    removed.
+    """
+    try:
+        return Path(os.path.realpath(path))
+    except OSError:
+        return Path(path)
+
+
 def is_pipe(path: str | Path) -> bool:
     """Whether it is read once, as the file of `<(COMMAND)`; never raises."""
     try:

@@ -24,6 +24,19 @@ def seconds(text: str, where: str) -> float:
     return total
 
 
+MOST_RUNS = 1_000_000
+"""most runs: with a millisecond each they take a quarter of an hour, and their records half a gigabyte"""
+
+
+def runs(number: int, where: str) -> int:
+    """The number of blocks; raises UsageError outside of 1 to MOST_RUNS."""
+    if number < 1:
+        raise UsageError(f"{number} runs measure nothing", where=where, remedy=f"write {where} 10")
+    if number > MOST_RUNS:
+        raise UsageError(f"{number:,} runs are more than {MOST_RUNS:,}", where=where, remedy=f"write {where} 100")
+    return number
+
+
 def share(text: str, where: str, *, zero: bool = False, usual: float = 0.02, least: float = 0) -> float:
     """2% or 0.02; raises UsageError outside of (least, 1). `zero`: 0 is allowed, too. `usual`: the example in the
     remedy."""

@@ -100,7 +100,7 @@ def locate(program: str) -> Path:
     if "/" not in program:
         raise ProgramError("no such program", where=program, remedy=_how_to_name(program))
     if paths.is_folder(program):
-        raise ProgramError("is a folder, not a program", where=program)
+        raise ProgramError("is a folder, not a program", where=program, remedy="name a program in it")
     if paths.exists(program):
         if paths.is_file(program) and _is_program(Path(program)):
             raise ProgramError("may not be executed", where=program, remedy=f"chmod +x {program}")

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from corescale import documents
 from corescale.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ Row = dict[str, Any]
 """`name`, `metric`, `value` in seconds if it is a time, `repetition` from 1, and a key for each parameter."""
 
 UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
+REMEDY = "give a file as its tool wrote it"
+
 VALUES = ("value", "time", "wall")
 """columns of a CSV that may have the value; the first one present counts"""
 
@@ -29,17 +32,17 @@ def read(path: Path) -> "pd.DataFrame":
     import pandas as pd  # noqa: PLC0415
 
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = documents.content(path).decode("utf-8-sig")
         rows = [*_rows(text, path)]
     except OSError as error:
-        raise UsageError(f"cannot be read: {error.strerror}", where=str(path)) from None
+        raise UsageError(f"cannot be read: {error.strerror}", where=str(path), remedy=REMEDY) from None
     except _RefusedError as error:
-        raise UsageError(str(error), where=str(path), remedy="give a file as its tool wrote it") from None
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError, OverflowError):
+        raise UsageError(str(error), where=str(path), remedy=REMEDY) from None
+    except (ValueError, LookupError, TypeError, AttributeError, OverflowError):
         what = "is damaged, or of none of the formats: hyperfine, Google Benchmark, pyperf, Extra-P, CSV"
-        raise UsageError(what, where=str(path), remedy="give a file as its tool wrote it") from None
+        raise UsageError(what, where=str(path), remedy=REMEDY) from None
     if not rows:
-        raise UsageError("holds no measured value", where=str(path), remedy="give a file as its tool wrote it")
+        raise UsageError("holds no measured value", where=str(path), remedy=REMEDY)
     return pd.DataFrame(rows)
 
 
@@ -52,8 +55,8 @@ def _rows(text: str, path: Path) -> Iterator[Row]:
         return _of_csv(path)
     lines = text.splitlines()
     if '"params":' in lines[0]:
-        return _of_extra_p([json.loads(line) for line in lines if line.strip()])
-    whole = json.loads(text)
+        return _of_extra_p([documents.value(line, finite=False) for line in lines if line.strip()])
+    whole = documents.value(text, finite=False)
     for key, reader in READERS.items():
         if key in whole and (key != "context" or "benchmarks" in whole):
             return reader(whole)

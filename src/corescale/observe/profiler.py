@@ -11,9 +11,9 @@ import numpy as np
 
 from corescale import native
 from corescale.declare.factors import Launch
-from corescale.errors import CorescaleError, ProgramError
+from corescale.errors import ProgramError, UnavailableError
 from corescale.observe import sources, timeline
-from corescale.observe.launchers.spawning import SpawningLauncher
+from corescale.observe.launchers.spawning import LACKED, SpawningLauncher
 from corescale.observe.scratch import Scratch, sweep
 from corescale.observe.spawn import Spawner, SpawnReport, SpawnRequest
 from corescale.observe.timeline import seconds
@@ -141,8 +141,11 @@ def profiled(
         if report.status == "cancelled":
             raise KeyboardInterrupt
         if report.status == "not-started":
-            raise ProgramError(report.trouble or "cannot be started", where=launch.argv[0])
+            what = report.trouble or "cannot be started"
+            raise ProgramError(what, where=launch.argv[0], remedy=LACKED.get(report.step or "", "run it by itself"))
         files = tuple(scratch.of("profiler").glob("profile-*"))
+        for path in files:
+            _must_be_of_this_version(path)
         written = [path for path in files if path.stat().st_size >= _BYTES]
         begun = [path for path in written if _header(path)["signature"]]  # others were killed before
         killed = report.wall if report.status in ("signal", "timeout") else 0.0
@@ -167,6 +170,15 @@ def profiles(files: Sequence[Path], killed: float = 0.0) -> tuple[Profile, ...]:
     return tuple(sorted(found, key=lambda profile: (-profile.cpu, profile.process)))
 
 
+def _must_be_of_this_version(path: Path) -> None:
+    """Raises UnavailableError if the library that wrote the file is of another version. A file that found no room is
+    empty, and a program that was killed early left no signature."""
+    header = _area(path, 0, _HEADER, 1)
+    if len(header) and header[0]["signature"] and tuple(header[0])[:3] != (b"coreprof", FORMAT, _BYTES):
+        where = str(native.library(LIBRARY))
+        raise UnavailableError("is of another version of corescale", where=where, remedy=native.again())
+
+
 def _follows(header: Any, other: Any) -> bool:
     """Whether the other is a later program of the same process."""
     return bool(header["process"] == other["process"] and header["started"] < other["started"])
@@ -178,8 +190,6 @@ def _header(path: Path) -> Any:
 
 def _profile(path: Path, replaced: int, killed: int) -> Profile:
     header = _header(path)
-    if header["signature"] != b"coreprof" or header["version"] != FORMAT or header["bytes"] != _BYTES:
-        raise CorescaleError("a profile of another corescale's profiler", where=str(path))
     threads = _area(path, _THREADS_AT, _THREAD, min(int(header["threads"]), _MOST_THREADS))
     threads = threads[threads["id"] > 0]
     last = (int(header["census"][0]) & ((1 << _TIME_BITS) - 1)) * _STEP + int(header["started"])  # change of a state

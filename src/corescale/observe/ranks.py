@@ -15,10 +15,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from corescale import native
+from corescale.documents import content
 from corescale.endings import RULE
 from corescale.errors import CorescaleError
 from corescale.observe import spawn
-from corescale.observe.scratch import Scratch, content
+from corescale.observe.scratch import Scratch
 from corescale.observe.sources import Found
 from corescale.observe.spawn import SpawnReport, SpawnRequest
 from corescale.observe.spawn.report import CpuKind, TreeMemoryKind

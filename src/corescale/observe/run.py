@@ -322,4 +322,6 @@ def _remedy(record: Record, otherwise: str) -> str:
         return "leave out --same-output if no two launches write the same"
     if ROOT in record.tail:
         return f"add {ROOT} to the command, or set OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
-    return "give it more time: --timeout, --budget" if record.status == "timeout" else otherwise
+    if record.status == "timeout":
+        return "give it more time: --timeout, --budget"
+    return otherwise if record.tail.strip() else f"{otherwise}; --show-output shows what it wrote"

@@ -13,7 +13,6 @@ import os
 import platform
 import secrets
 import shutil
-import stat
 import tempfile
 import time
 from collections.abc import Mapping
@@ -26,9 +25,6 @@ from corescale.observe.spawn import SpawnedProcess
 
 PREFIX = f"corescale-launch-{platform.node()}-"
 
-MOST = 256 << 20
-"""most bytes of a program's file that are read into memory"""
-
 PATIENCE = 5.0
 """seconds in which ranks on other machines, which still write into a folder, must have ended"""
 
@@ -36,18 +32,6 @@ _MADE: dict[Path, int | None] = {}
 """the folders of this process, from just before they are made until they are gone, with their locks"""
 
 
-def content(path: Path) -> bytes:
-    """What a file holds that the program may have put there.
-
-    Raises OSError if reading could last for ever or fill the memory: for a pipe, a device, or more than MOST bytes.
-    """
-    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-        seen = os.fstat(file.fileno())
-        if not stat.S_ISREG(seen.st_mode):
-            raise OSError(errno.EINVAL, "is not a regular file")
-        if seen.st_size > MOST:
-            raise OSError(errno.EFBIG, f"has {seen.st_size:,} bytes: at most {MOST:,} are read")
-        return file.read()
 
 
 class Scratch:

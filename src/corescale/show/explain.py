@@ -81,21 +81,32 @@ def as_json(found: Explanation, command: Sequence[str] = ()) -> dict[str, Any]:
         "messages": [{"rank": rank, **asdict(one)} for rank, one in found.messages],
         "swaps": [
             {"factor": swap.factor, "level": swap.level, "booked": swap.booked, "returned": swap.returned.estimate,
-             "low": swap.returned.low, "high": swap.returned.high, "pairs": swap.returned.n}
+             **_ends(swap.returned), "pairs": swap.returned.n}
             for swap in found.swaps
         ],
         "notes": list(ledger.notes),
     }  # fmt: skip
 
 
+def _ends(found: Interval) -> dict[str, float | None]:
+    """None for both unless both are finite, because JSON has no infinity."""
+    known = all(end is not None and math.isfinite(end) for end in (found.low, found.high))
+    return {"low": found.low if known else None, "high": found.high if known else None}
+
+
 def _interval(found: Interval | None) -> dict[str, Any] | None:
     if found is None:
         return None
-    return {"seconds": found.estimate, "low": found.low, "high": found.high, "n": found.n}
+    return {"seconds": found.estimate, **_ends(found), "n": found.n}
 
 
 def lines(shown: Shown) -> Iterator[str]:
-    """The table: a sentence, a line for each row with time in it, and what else the launch shows."""
+    """The table: a sentence, a line for each row with time in it, and what else the launch shows. Names of places and
+    words of a program are cleaned."""
+    return map(text.clean, _lines(shown))
+
+
+def _lines(shown: Shown) -> Iterator[str]:
     lost = max(0.0, shown["threads"] - shown["cores_used"])
     yield (
         f"{_counted(shown)} x {shown['wall']:.3g} s = {shown['thread_seconds']:.3g} thread-seconds; "
@@ -348,7 +359,7 @@ def side_by_side(before: Shown, now: Shown) -> Iterator[str]:
         old, new = before[name], now[name]
         yield f"  {name.replace('_', '-'):<22}{old:>16.{places}f}{new:>16.{places}f}{new - old:>+12.{places}f}"
     for row, current in now["rows"].items():
-        earlier = before["rows"][row]
+        earlier = before["rows"].get(row, {"seconds": 0.0, "share": 0.0})
         if max(earlier["share"], current["share"]) >= SHOWN:
             both = "".join(f"{one['seconds']:>9.{places}f}{one['share']:>7.1%}" for one in (earlier, current))
             yield f"  {row:<22}{both}{current['seconds'] - earlier['seconds']:>+12.{places}f}"

@@ -3,6 +3,7 @@
 
 import contextlib
 import os
+from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
 from uuid import uuid4
@@ -37,7 +38,7 @@ def must_be_writable(target: str) -> None:
     special = paths.exists(path) and not paths.is_folder(path) and not paths.is_file(path)
     if target == "-" or _descriptor(path) is not None or (special and os.access(path, os.W_OK)):
         return
-    folder = path.resolve().parent if path.is_symlink() else path.parent
+    folder = paths.real(path).parent if path.is_symlink() else path.parent
     why = (
         "is a folder" if paths.is_folder(path) else
         "no such folder" if target.endswith("/") or not paths.is_folder(folder) else
@@ -47,10 +48,32 @@ def must_be_writable(target: str) -> None:
         raise UsageError(f"cannot be written: {why}", where=target, remedy=NAME_ANOTHER)
 
 
-def _name_fault(path: Path) -> str:
-    """Why the operating system refuses this name for a new file, such as its length; empty if it does not."""
+GENERATOR = b'<meta name="generator" content="corescale '
+"""by which a page is known; show/html/templates/page.html has it among its first lines"""
+
+
+def must_be_ours(page: str, runs: Iterable[Path] = ()) -> None:
+    """Raises UsageError for a page that would replace a file which is not a report, or lie in one of these runs."""
+    remedy = "name another file: -o FILE"
+    whole = paths.real(page)
+    if any(whole.is_relative_to(paths.real(run)) for run in runs):
+        raise UsageError("lies in a run folder, and reports are not written there", where=page, remedy=remedy)
+    if _descriptor(Path(page)) is not None or not paths.is_file(page) or whole.stat().st_size == 0:
+        return
     try:
-        path.lstat()
+        with whole.open("rb") as file:
+            ours = GENERATOR in file.read(4096)
+    except OSError:
+        ours = False
+    if not ours:
+        raise UsageError("exists, and is not a report of corescale", where=page, remedy=remedy)
+
+
+def _name_fault(path: Path) -> str:
+    """Why the operating system refuses this name for a file, such as its length or links in a circle; empty if it does
+    not."""
+    try:
+        path.stat()
     except (FileNotFoundError, NotADirectoryError):
         return ""
     except OSError as error:
@@ -60,7 +83,7 @@ def _name_fault(path: Path) -> str:
 
 def are_same(one: str, other: str) -> bool:
     """Whether two names mean one file, which need not exist."""
-    if one == other or os.path.realpath(one) == os.path.realpath(other):
+    if one == other or paths.real(one) == paths.real(other):
         return True
     with contextlib.suppress(OSError):
         return Path(one).samefile(other)
@@ -89,7 +112,7 @@ LINKS = 40
 def _descriptor(target: Path) -> int | None:
     """The open file that /dev/stdout, /dev/fd/N, /proc/self/fd/N or a link to one of them names; None for others."""
     for _ in range(LINKS):
-        folder, number = target.absolute().parent, target.name
+        folder, number = target.parent, target.name
         if str(folder) in ("/dev/fd", "/proc/self/fd", f"/proc/{os.getpid()}/fd") and number.isdecimal():
             return int(number)
         if not target.is_symlink():
@@ -106,7 +129,7 @@ def _replace(target: Path, content: bytes) -> None:
     if target.exists() and not target.is_file():
         target.write_bytes(content)
         return
-    whole = target.resolve()
+    whole = paths.real(target)
     made = whole.with_name(f".{target.name}.{uuid4().hex[:8]}")
     try:
         with made.open("xb") as file:

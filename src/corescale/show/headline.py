@@ -155,7 +155,7 @@ def weak(found: Scan, confidence: float) -> str:
 
 
 UNREAD = {
-    "threads": "the program reads no number of threads: put {threads} where it goes",
+    "threads": "the program reads no number of threads: put {threads}, or {ranks} of MPI, where it goes",
     "ranks": "no rank asked for its number: it is no MPI program, and each did the same work",
 }
 """what is said of a number that the programs do not read"""

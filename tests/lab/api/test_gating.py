@@ -20,7 +20,7 @@ from corescale.errors import ExitCode, UsageError
 from corescale.machine import Machine
 from corescale.passport import Pairs, Passport
 from corescale.records import Configuration, Noise
-from support import samples
+from support import edits, samples
 from support.commands import corescale
 
 SPREAD = 0.03
@@ -120,6 +120,20 @@ def test_a_damaged_passport_is_refused_in_one_line(content: str, file: Path) -> 
     with pytest.raises(UsageError, match="is not a noise passport") as error:
         asked("auto")
     assert "\n" not in str(error.value)
+
+
+def test_an_edited_passport_is_used_or_refused(file: Path) -> None:
+    """Every value in turn put to something else."""
+    faults = []
+    for what, text in edits.edited(passport.text(Passport(HERE.fingerprint(), {"sentinel": pairs(count=9)}))):
+        file.write_text(text)
+        try:
+            asked("auto")
+        except UsageError:
+            continue
+        except Exception as error:
+            faults.append(f"{what}: {error!r}")
+    assert not faults, "\n".join(faults)
 
 
 def test_another_machines_passport_is_not_believed(file: Path) -> None:

@@ -174,9 +174,10 @@ def test_a_sum_from_two_levels_has_no_interval_for_what_was_not_measured(tmp_pat
 def test_a_seal_that_was_touched_is_refused(tmp_path: Path) -> None:
     run = scanned(tmp_path, "--seal", "-r", "6", "-t", "1,2,4")
     sealed = json.loads((run / "sealed.json").read_text())
-    (run / "sealed.json").write_text(json.dumps(sealed | {"launches": sealed["launches"] + 3}))
-    done = corescale("predict", str(run), "--track-record", cwd=tmp_path)
-    refused(done, ExitCode.STORE, "changed after it was sealed")
+    for launches, says in ((sealed["launches"] + 3, "changed after it was sealed"), (float("inf"), "is damaged")):
+        (run / "sealed.json").write_text(json.dumps(sealed | {"launches": launches}))
+        done = corescale("predict", str(run), "--track-record", cwd=tmp_path)
+        refused(done, ExitCode.STORE, says)
 
 
 def test_what_cannot_be_sealed_is_refused(tmp_path: Path) -> None:

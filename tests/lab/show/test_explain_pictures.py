@@ -8,12 +8,13 @@ from typing import Any, cast
 import pytest
 from PIL import Image
 
-from corescale import native
+from corescale import Explained, native
 from corescale.conclude.explain.changes import CHANGES
 from corescale.declare.catalogue import space
-from corescale.errors import ExitCode
+from corescale.errors import ExitCode, UsageError
 from corescale.show import explain
 from corescale.show.charts import drawing, look, of_explain
+from support import edits
 from support.commands import ROOT, corescale, refused
 
 KNOWN = str(native.find("known_truth"))
@@ -82,6 +83,24 @@ def test_report_shows_a_kept_result_again(kept: Path, of: str, tmp_path: Path) -
     assert {one.name for one in drawn.iterdir()} == {one.name for one in (tmp_path / "views").iterdir()}
     for picture in (tmp_path / "views").glob("*.png"):
         assert cast("tuple[int, int]", Image.open(picture).convert("L").getextrema())[0] < 200
+
+
+def test_an_edited_result_is_shown_or_refused(shown: dict[str, Any], tmp_path: Path) -> None:
+    """Every value in turn put to something else: never a defect, and no line as long as a number can be."""
+    lists = {name: value[:2] for name, value in shown.items() if isinstance(value, list)}
+    lists |= {"rows_over_time": {row: values[:2] for row, values in shown["rows_over_time"].items()}}
+    file, faults = tmp_path / "edited.json", []
+    for what, text in edits.edited(json.dumps(shown | lists, indent=2)):
+        file.write_text(text)
+        try:
+            found = Explained.load(file)
+            said = [*map(len, [*str(found).splitlines(), *explain.side_by_side(found.shown, shown)])]
+            assert max(said) < 1000 and [*of_explain.views(found.shown)] and [*explain.tables(found.shown)]
+        except UsageError:
+            continue
+        except Exception as error:
+            faults.append(f"{what}: {error!r}")
+    assert not faults, "\n".join(faults)
 
 
 def test_a_page_is_safe_whatever_functions_are_called(shown: dict[str, Any]) -> None:

@@ -57,7 +57,7 @@ def locate(name_or_path: str) -> Path:
         remedy = nearest(name, ALLOCATORS, f"write {', '.join(ALLOCATORS)} or the path of a .so file")
         raise UsageError(f"unknown allocator {name_or_path!r}", where="allocator", remedy=remedy)
     if not ALLOCATORS[name].libraries:
-        raise UsageError("the system's allocator is not a library to preload", where="allocator")
+        raise UsageError(f"{name} is not a library to preload", where="allocator", remedy="name another allocator")
     found = find(name)
     if found is None:
         raise UnavailableError(f"{name} was not found here", where="allocator", remedy=remedy_for(name))

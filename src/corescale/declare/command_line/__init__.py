@@ -71,7 +71,12 @@ def _weak(request: ScanRequest, commands: Sequence[Command], machine: Machine) -
     if not {"load", "work"} & listed:
         request = replace(request, factor=[*request.factor, "load=1,2,4"])
     derived = {} if "work" in listed else {"work": "p * load"}
-    made = build.experiment("scan", request, commands, machine, weak=Weak(), derived=derived)
+    try:
+        made = build.experiment("scan", request, commands, machine, weak=Weak(), derived=derived)
+    except UsageError as error:
+        if error.where == "derived.work":  # nobody typed that name
+            error.where = "--weak"
+        raise
     must_be_even(made, "--weak")
     return made
 

@@ -28,7 +28,7 @@ from corescale.declare.factors import THREAD_VARIABLES
 from corescale.declare.factors.threads import outermost
 from corescale.declare.grid import baseline, combinations, launch, smallest_p
 from corescale.declare.programs import bundled
-from corescale.declare.quantities import budget, confidence, confirmation_pairs, once, seconds, share
+from corescale.declare.quantities import MOST_RUNS, budget, confidence, confirmation_pairs, once, runs, seconds, share
 from corescale.declare.request import CountedRequest, Request, ScanRequest, TuneRequest
 from corescale.declare.stop import USUAL_BUDGET, Stop
 from corescale.errors import UsageError
@@ -198,21 +198,15 @@ def unread(chosen: Sequence[Factor]) -> Iterator[str]:
                 yield f"the baseline's threads from {name}={text!r}: it is not a number of threads"
 
 
-MOST = 1_000_000
-"""most runs: with a millisecond each they take a quarter of an hour, and their records half a gigabyte"""
-
-
 def _stop(request: Request) -> Stop:
     """The stop rule; raises UsageError."""
     counted = request if isinstance(request, CountedRequest) else CountedRequest()
     exactly = counted.runs
-    for name, runs in {"-r": exactly, "-m": counted.min_runs, "-M": request.max_runs}.items():
-        if runs is not None and runs < 1:
-            raise UsageError(f"{runs} runs measure nothing", where=name, remedy=f"write {name} 10")
-        if runs is not None and runs > MOST:
-            raise UsageError(f"{runs:,} runs are more than {MOST:,}", where=name, remedy=f"write {name} 100")
-    if not 0 <= request.warmup <= MOST:
-        what = f"{request.warmup:,} is not a number of warm-ups from 0 to {MOST:,}"
+    for name, number in {"-r": exactly, "-m": counted.min_runs, "-M": request.max_runs}.items():
+        if number is not None:
+            runs(number, name)
+    if not 0 <= request.warmup <= MOST_RUNS:
+        what = f"{request.warmup:,} is not a number of warm-ups from 0 to {MOST_RUNS:,}"
         raise UsageError(what, where="-w", remedy="write -w 1, or leave it out")
     least, most = _blocks(counted.min_runs, request.max_runs, type(request).max_runs)
     usual = (CountedRequest.min_runs, CountedRequest.max_runs, CountedRequest.width)

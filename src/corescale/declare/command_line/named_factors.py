@@ -80,12 +80,13 @@ def factor_of(
         automatic, reasons = table.auto(name, machine)
         levels, left_out = list(automatic), list(reasons)
     elif "auto" in texts and isinstance(table, Count):
+        _must_be_distinct(name, texts, where)
         numbers = [text for text in texts if text != "auto"]
-        asked, _ = factor_of(name, kind, numbers, machine, where, lenient=lenient)
+        asked = factor_of(name, kind, numbers, machine, where, lenient=lenient)[0].levels if numbers else ()
         here, left_out = factor_of(name, kind, "auto", machine, where)
         most = max(map(int, here.levels))
-        levels = sorted({*map(int, here.levels), *(level for level in map(int, asked.levels) if level <= most)})
-        left_out += [f"{name}={level}: above {most}, the most here" for level in asked.levels if int(level) > most]
+        levels = sorted({*map(int, here.levels), *(level for level in map(int, asked) if level <= most)})
+        left_out += [f"{name}={level}: above {most}, the most here" for level in asked if int(level) > most]
     else:
         _must_stand_alone(name, table, texts, where)
         _must_be_few(name, len(texts), where)
@@ -107,7 +108,8 @@ def factor_of(
     left_out += [_range(name, str(level)) for level in levels if kind == "parameter" and RANGE.fullmatch(str(level))]
     kept = tuple(dict.fromkeys(level for level in levels if why[level] is None))
     if not kept:
-        raise UsageError(f"no level of factor {name!r} can be used here: {'; '.join(left_out)}", where=where)
+        what = f"no level of factor {name!r} can be used here: {'; '.join(left_out)}"
+        raise UsageError(what, where=where, remedy="name a level that can")
     return Factor(name=name, kind=kind, levels=kept), left_out
 
 
@@ -223,7 +225,7 @@ def baselines(text: str, chosen: Sequence[Factor], machine: Machine) -> list[tup
     """Factor and level of the baseline, if `--baseline` names it; raises UsageError."""
     by_name = {factor.name: factor for factor in chosen if factor.kind != "command"}  # the reference is typed first
     result = []
-    for part in filter(None, (part.strip() for part in text.split(","))):
+    for part in text.split(",") if text else ():
         name, value = pair(part, "--baseline")
         if name not in by_name:
             raise UsageError(

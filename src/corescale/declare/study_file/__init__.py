@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from corescale import calibration
-from corescale.declare import template
+from corescale.declare import quantities, template
 from corescale.declare.command_line import unloadable_by_file
 from corescale.declare.experiment import (
     SERIAL,
@@ -200,12 +200,13 @@ def _cores(places: Sequence[Factor], levels: Sequence[Level], machine: Machine) 
 
 
 def stop_rule(table: StopTable, runs: int | None, *, until_decided: bool = False) -> Stop:
-    """The rule. If `runs` is given, it is the exact number of blocks instead; raises UsageError if that is below 1.
+    """The rule. If `runs` is given, it is the exact number of blocks instead; raises UsageError for a number
+    that makes no sense.
 
     `until_decided`: until the findings are decided, with `runs` as the largest number of blocks.
     """
-    if runs is not None and runs < 1:
-        raise UsageError(f"{runs} runs measure nothing", where="-r", remedy="write -r 10")
+    if runs is not None:
+        quantities.runs(runs, "-r")
     rule: dict[str, Any] = {
         "rule": "decided" if until_decided else "replicates" if runs else table.rule,
         "width": share(str(table.width), "stop.width"),

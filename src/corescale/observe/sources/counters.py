@@ -57,7 +57,8 @@ def opened(event: str) -> int:
     call = _CALLS.get(platform.machine())
     found = libc.syscall(call, attributes, 0, _ANY_CPU, _NO_GROUP, _CLOSE_ON_EXEC) if call else -1
     if found < 0:
-        raise UnavailableError(f"the kernel gives no counter {event!r} here: {_why(ctypes.get_errno(), call)}")
+        what = f"the kernel gives no counter {event!r} here: {_why(ctypes.get_errno(), call)}"
+        raise UnavailableError(what, where="--metric", remedy="leave that metric out")
     return int(found)
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from corescale import native
 from corescale.declare.catalogue import env_reads
-from corescale.observe.scratch import Scratch, content
+from corescale.documents import content
+from corescale.observe.scratch import Scratch
 from corescale.observe.sources.source import Found, Source
 
 LIBRARY = "libcorescale_env_reads.so"

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a measured program says about itself: the files of region.h, else the last JSON object on its stdout."""
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -10,9 +9,10 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, NonNegativeFloat, NonNegativeInt, ValidationError
 
+from corescale import documents
 from corescale.declare.experiment import Experiment
 from corescale.errors import ProgramError
-from corescale.observe.scratch import Scratch, content
+from corescale.observe.scratch import Scratch
 from corescale.observe.sources.source import Found, Source
 from corescale.records import Origin, Region
 
@@ -75,10 +75,10 @@ def parse_results(directory: Path, stdout_tail: str | None) -> ProgramResult:
 
 def _read(path: Path) -> _File:
     try:
-        values = _json(content(path).decode("utf-8", errors="replace"))
+        values = documents.value(documents.content(path).decode("utf-8", errors="replace"), finite=False)
     except OSError as error:
         raise _fault(path, error.strerror or str(error)) from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise _fault(path, f"cut off, or not JSON ({error})") from error
     if not isinstance(values, dict) or values.get("format") != FORMAT:
         found = values.get("format") if isinstance(values, dict) else None
@@ -95,10 +95,6 @@ def _fault(path: Path, what: str) -> ProgramError:
         what, where=str(path), remedy="use the region.h of this corescale, and check that the disk has room"
     )
 
-
-def _json(text: str) -> Any:
-    """JSON in which NaN and infinities are numbers, as Python prints them."""
-    return json.loads(text, parse_constant=float)
 
 
 def _merged(files: list[_File]) -> ProgramResult:
@@ -153,8 +149,8 @@ def _object(line: str) -> dict[str, Any]:
     if not line.lstrip().startswith("{"):
         return {}
     try:
-        values = _json(line)
-    except (ValueError, RecursionError):
+        values = documents.value(line, finite=False)
+    except ValueError:
         return {}
     return values if isinstance(values, dict) else {}
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from corescale import native
 from corescale.declare.factors import Launch
-from corescale.observe.scratch import Scratch, content
+from corescale.documents import content
+from corescale.observe.scratch import Scratch
 from corescale.observe.sources.source import Found, Source
 from corescale.observe.spawn import SpawnedProcess
 

@@ -10,8 +10,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from corescale import documents
 from corescale.errors import StoreError
 from corescale.records import canonical, escaped
+
+CHANGED = "restore the file, or measure again with --out DIR"
+"""remedy for a file of a run that is damaged or missing"""
 
 
 @contextlib.contextmanager
@@ -119,7 +123,7 @@ def read_lines(path: Path) -> tuple[list[dict[str, Any]], int]:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise StoreError(f"cannot be read: {error.strerror}", where=str(path)) from error
+        raise StoreError(f"cannot be read: {error.strerror}", where=str(path), remedy=CHANGED) from error
     lines = data.split(b"\n")
     torn = len(lines.pop())
     values: list[dict[str, Any]] = []
@@ -128,9 +132,7 @@ def read_lines(path: Path) -> tuple[list[dict[str, Any]], int]:
         if value is None and number == len(lines) and not torn:
             return values, len(line) + 1
         if value is None:
-            raise StoreError(
-                "not a whole record", where=f"{path}:{number}", remedy="restore the file, or move the folder away"
-            )
+            raise StoreError("not a whole record", where=f"{path}:{number}", remedy=CHANGED)
         values.append(value)
     return values, torn
 
@@ -149,7 +151,7 @@ def pretty(value: object) -> str:
 
 def _object(line: bytes) -> dict[str, Any] | None:
     try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
+        value = documents.value(line, finite=False)  # a record has its own check of numbers
+    except ValueError:
         return None
     return value if isinstance(value, dict) else None

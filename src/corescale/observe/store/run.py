@@ -3,7 +3,6 @@
 
 import contextlib
 import hashlib
-import json
 import lzma
 import tarfile
 import tempfile
@@ -14,13 +13,14 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError
 
-from corescale import format_1
+from corescale import documents, format_1
 from corescale.declare import factors, paths
 from corescale.declare.catalogue import allocators
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import strange_level
 from corescale.errors import CorescaleError, StoreError
 from corescale.observe.store import archives
+from corescale.observe.store.durable import CHANGED
 from corescale.observe.store.lines import YEAR_9999, History, read
 from corescale.records import FORMAT, Record
 
@@ -124,9 +124,6 @@ def _must_be_files(path: Path) -> None:
     for name in (PLAN, ENVIRONMENT, RECORDS):
         if paths.exists(path / name) and not paths.is_file(path / name):
             raise StoreError("is not a regular file", where=str(path / name), remedy=CHANGED)
-
-
-CHANGED = "restore the file, or measure again with --out DIR"
 
 
 def _must_be_whole(path: Path, experiment: Experiment, history: History) -> None:
@@ -238,10 +235,12 @@ def read_object(path: Path) -> dict[str, Any]:
     try:
         if (size := path.stat().st_size) > MOST:
             raise StoreError(f"{size:,} bytes: at most {MOST:,} are read", where=str(path), remedy=CHANGED)
-        values = json.loads(path.read_text(encoding="utf-8"))
+        values = documents.value(path.read_bytes())
     except OSError as error:
-        raise StoreError(f"no run folder: {error.strerror}", where=str(path), remedy=HOME) from error
-    except (ValueError, RecursionError) as error:
+        is_plan = path.name == PLAN
+        what = f"{'no run folder' if is_plan else 'cannot be read'}: {error.strerror}"
+        raise StoreError(what, where=str(path), remedy=HOME if is_plan else CHANGED) from error
+    except ValueError as error:
         raise StoreError("is damaged: no JSON", where=str(path), remedy=CHANGED) from error
     if not isinstance(values, dict):
         raise StoreError("is damaged: no JSON object", where=str(path), remedy=CHANGED)

@@ -38,9 +38,6 @@ Part = dict[str, Any]
 NUMBERS = "<section>\n<h2>Every configuration</h2>"
 """where the numbers begin in a page; templates/report.html has it"""
 
-GENERATOR = '<meta name="generator" content="corescale '
-"""by which a page is known; templates/page.html has it among its first lines"""
-
 FOLDED = 200
 """characters of a line that the page shows before a person opens it"""
 

@@ -108,6 +108,12 @@ AFRESH: tuple[Try, ...] = (
     ("corescale scan -q -r 1 -t 1 -- cat <&-", 0, "1 thread: "),
     ("ulimit -f 0; corescale scan -q -r 1 -t 1 -- true", 6, "corescale: corescale-runs/.*: File too large"),
     ("mkdir gone; cd gone; rmdir ../gone; corescale scan -q -r 1 -t 1 -- true", 6, "corescale: corescale-runs/.*"),
+    (
+        "mkdir gone; cd gone; rmdir ../gone; corescale scan --dry-run -t 1 -- true 2>&1 | tail -1",
+        6,
+        "corescale: corescale-runs: cannot be written: No such file .*; choose --out DIR",
+    ),
+    ("ulimit -v 200000; corescale scan -q -r 1 -t 1 -- true", 7, "corescale: the system gives no more: .*; raise the"),
     # A signal is what Ctrl-C is; nohup is heeded.
     (
         f"corescale scan -q -r 1000 -t 1 --out cut -- sleep 0.3 & {UNTIL_MEASURED}; kill $!; wait $!",
