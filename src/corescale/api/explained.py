@@ -84,8 +84,8 @@ class Explained:
         return drawing.plotted(self._charts, chart, ax)
 
     def report(self, path: str | PathLike[str]) -> Path:
-        """Write the page into a file, and return its path; raises UsageError if it cannot be written, or would replace a
-        file that is no page."""
+        """Write the page into a file, and return its path; raises UsageError if it cannot be written, or would replace
+        a file that is no page."""
         from corescale.show import html  # noqa: PLC0415
 
         files.must_be_ours(fspath(path))

@@ -87,8 +87,8 @@ class Run(Generic[A_co]):
         return drawing.plotted(self._charts, chart, ax)
 
     def report(self, path: str | PathLike[str]) -> Path:
-        """Write the page into a file, and return its path; raises UsageError if it cannot be written, or would replace a
-        file that is no page."""
+        """Write the page into a file, and return its path; raises UsageError if it cannot be written, or would replace
+        a file that is no page."""
         from corescale.show import html  # noqa: PLC0415
 
         files.must_be_ours(fspath(path))

@@ -74,12 +74,12 @@ def _folder_is_gone() -> bool:
 
 
 ROOM = 256 << 20
-"""bytes of address space that the libraries take at once when they are loaded"""
+"""bytes of address space that loading the libraries takes, somewhat less than all"""
 
 
 def _must_have_room() -> None:
     """Raises OSError if there is less: OpenBLAS would end this process with an exit code of its own."""
-    mmap.mmap(-1, ROOM, flags=mmap.MAP_PRIVATE | mmap.MAP_NORESERVE, prot=mmap.PROT_READ).close()
+    mmap.mmap(-1, ROOM, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ).close()
 
 
 def _have_one_thread() -> None:

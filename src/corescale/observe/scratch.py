@@ -32,8 +32,6 @@ _MADE: dict[Path, int | None] = {}
 """the folders of this process, from just before they are made until they are gone, with their locks"""
 
 
-
-
 class Scratch:
     """What the sources of one launch share. Holds a lock on its folder, so that a sweep knows that it is in use."""
 

@@ -96,7 +96,6 @@ def _fault(path: Path, what: str) -> ProgramError:
     )
 
 
-
 def _merged(files: list[_File]) -> ProgramResult:
     """`files` in order of rank, then pid."""
     metrics: dict[str, float] = {}

@@ -12,14 +12,13 @@ TRIES: tuple[Try, ...] = (
     ("corescale explain -q --no-swap -t 1 --out ex -- true >/dev/null; mv ex/*/1.json e.json", 0, ""),
     ("corescale report -o e.html e.json", 0, "1 thread x "),
     (
-        "sed 's/\"wall\": .*/\"wall\": 1e999,/' e.json > inf.json; corescale report inf.json",
+        'sed \'s/"wall": .*/"wall": 1e999,/\' e.json > inf.json; corescale report inf.json',
         2,
         "corescale: report: 'inf.json' is not a result of explain [(]wall: .*; name a file or folder that an earlier",
     ),
-    ("sed 's/\"threads\": 1,/\"threads\": -5,/' e.json > few.json; corescale report few.json", 2, "corescale: rep"),
+    ('sed \'s/"threads": 1,/"threads": -5,/\' e.json > few.json; corescale report few.json', 2, "corescale: rep"),
     (
-        "sed 's/\"seconds\": .*,/\"seconds\": 1e300,/' e.json > many.json;"
-        " corescale explain --before many.json -- true",
+        'sed \'s/"seconds": .*,/"seconds": 1e300,/\' e.json > many.json; corescale explain --before many.json -- true',
         2,
         "corescale: --before: 'many.json' is not a result of explain [(]rows",
     ),

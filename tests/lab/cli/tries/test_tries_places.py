@@ -113,7 +113,7 @@ AFRESH: tuple[Try, ...] = (
         6,
         "corescale: corescale-runs: cannot be written: No such file .*; choose --out DIR",
     ),
-    ("ulimit -v 200000; corescale scan -q -r 1 -t 1 -- true", 7, "corescale: the system gives no more: .*; raise the"),
+    ("ulimit -v 100000; corescale scan -q -r 1 -t 1 -- true", 7, "corescale: the system gives no more: .*; raise the"),
     # A signal is what Ctrl-C is; nohup is heeded.
     (
         f"corescale scan -q -r 1000 -t 1 --out cut -- sleep 0.3 & {UNTIL_MEASURED}; kill $!; wait $!",
