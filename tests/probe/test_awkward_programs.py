@@ -10,6 +10,9 @@ import pytest
 from corescale import native
 from corescale.conclude.explain.ledger import ledger
 from corescale.conclude.explain.sites import sites
+from corescale.declare.factors import Launch
+from corescale.errors import UnavailableError
+from corescale.observe import profiler
 from corescale.observe.profiler import environment
 from corescale.observe.symbols import Symbols
 from support.profiles import Seen, see
@@ -153,3 +156,10 @@ def test_without_timers_the_rows_are_known_and_a_note_says_that_places_are_missi
     assert "computing" not in sites([(seen.profile, Symbols(seen.profile.modules))])
     assert any("ulimit -i" in note for note in seen.ledger.notes)
     assert seen.profile.cpu == pytest.approx(SECOND / 2, abs=0.1)
+
+
+@pytest.mark.parametrize("what", ["FORMAT", "_BYTES"])
+def test_a_library_of_another_version_is_said_to_be_one(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(profiler, what, getattr(profiler, what) + 4096)
+    with pytest.raises(UnavailableError, match=r"libcorescale_profiler\.so: is of another version of corescale; "):
+        profiler.profiled(Launch(("true",)), 1)

@@ -14,8 +14,6 @@ from corescale import native
 from corescale.conclude.explain.ledger import ledger
 from corescale.conclude.explain.sites import sites
 from corescale.declare.factors import Launch
-from corescale.errors import UnavailableError
-from corescale.observe import profiler
 from corescale.observe.profiler import environment, profiled
 from corescale.observe.symbols import Symbols
 from support.profiles import Seen, faultless, see, undisturbed
@@ -295,10 +293,3 @@ def test_time_in_mpi_is_known_by_call_and_partner() -> None:
     waited = [m.seconds for one in ranks for m in one.messages if m.call == "MPI_Recv"]
     assert min(waited) > 0.3
     assert all(m.partner is None for one in ranks for m in one.messages if m.call in ("MPI_Init", "MPI_Finalize"))
-
-
-@pytest.mark.parametrize("what", ["FORMAT", "_BYTES"])
-def test_a_library_of_another_version_is_said_to_be_one(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(profiler, what, getattr(profiler, what) + 4096)
-    with pytest.raises(UnavailableError, match=r"libcorescale_profiler\.so: is of another version of corescale; "):
-        profiled(Launch(("true",)), 1)

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 (more than 300 lines: the layout of a file, and what its numbers mean)
 """The profiler of probe/profiler/: how a launch gets it, and its files as profiles."""
 
 import os
