@@ -3,7 +3,7 @@ cmake_minimum_required(VERSION 3.25)
 # The installed libraries show our own symbols alone, all of them in the namespace of the binary interface;
 # and a program finds them by pkg-config too.
 file(GLOB libraries ${PREFIX}/lib/libcorescale_*.so ${PREFIX}/lib/*/libcorescale_*.so ${PREFIX}/lib/libcorescale_*.so.0 ${PREFIX}/lib/*/libcorescale_*.so.0)
-list(FILTER libraries EXCLUDE REGEX "libcorescale_malloc[.]")  # which replaces what others declare
+list(FILTER libraries EXCLUDE REGEX "libcorescale_malloc[.]")  # which has no names of ours: see below
 list(LENGTH libraries count)
 if(count LESS 4)
   message(FATAL_ERROR "found ${count} libraries below ${PREFIX}: ${libraries}")
@@ -20,6 +20,20 @@ foreach(library IN LISTS libraries)
     message(SEND_ERROR "${library} exports what is not ours, or not versioned: ${names}")
   endif()
 endforeach()
+
+# malloc() shows what it replaces, and nothing else.
+set(replaced malloc free cfree free_sized free_aligned_sized calloc realloc reallocarray aligned_alloc memalign posix_memalign valloc pvalloc
+    malloc_usable_size malloc_trim malloc_stats mallinfo mallinfo2 _Znwm _ZdlPv __register_atfork __libc_malloc __libc_free __libc_calloc
+    __libc_realloc __libc_memalign __posix_memalign __libc_valloc __libc_pvalloc)
+list(SORT replaced)
+file(GLOB library ${PREFIX}/lib/libcorescale_malloc.so ${PREFIX}/lib/*/libcorescale_malloc.so)
+execute_process(COMMAND ${NM} -D --defined-only ${library} OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX MATCHALL "[^ \n]+\n" names "${symbols}")
+list(TRANSFORM names STRIP)
+list(SORT names)
+if(NOT names STREQUAL replaced)
+  message(SEND_ERROR "${library} exports ${names}, and not ${replaced}")
+endif()
 
 # Programs of the README by the components that they include; each component is asked for once. installed.cmake runs the others.
 find_program(pkg_config pkg-config REQUIRED)

@@ -224,7 +224,11 @@ CORESCALE_ENTRY int __register_atfork(handler prepare, handler parent, handler c
     next = reinterpret_cast<registers>(dlsym(RTLD_NEXT, "__register_atfork"));
     found.store(next, std::memory_order_relaxed);
   }
-  return next ? next(prepare, parent, child, library) : ENOMEM;
+  if (!next) return ENOMEM;
+  enter_registration();
+  const int error = next(prepare, parent, child, library);
+  leave_registration();
+  return error;
 }
 
 }  // extern "C"

@@ -2,6 +2,7 @@
 #include "heap.hpp"
 
 #include <errno.h>
+#include <gnu/libc-version.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -40,6 +41,7 @@ namespace {
 constinit thread_local heap* own __attribute__((tls_model("initial-exec"))) = nullptr;
 constinit thread_local bool is_ending __attribute__((tls_model("initial-exec"))) = false;
 
+constinit lock registration_lock;
 constinit lock heaps_lock;
 constinit heap* all_heaps = nullptr;
 constinit heap* abandoned_heaps = nullptr;
@@ -304,9 +306,25 @@ bool give_to_abandoned(const heap& h, page* to, block* first, std::uint32_t coun
   return true;
 }
 
+/// In a child of fork(): a page of a thread that only the parent has becomes this thread's. That thread may have been changing it, so all
+/// blocks count as in use that nobody returned. False if this thread has no heap.
+bool adopt(page* p) noexcept {
+  const locked hold(heaps_lock);
+  if (!p->owner.load(std::memory_order_relaxed)->lost) return true;  // another thread was first
+  if (!own) return false;
+  p->free = nullptr;
+  p->used = p->carved = p->reserved;
+  p->slow_at = 0;
+  p->returned.fetch_and(~wants_notice, std::memory_order_relaxed);
+  push_second(*own, p);
+  p->owner.store(own, std::memory_order_release);
+  return true;
+}
+
 /// A block of a page that is not this thread's to change goes home; so do those that are linked after it.
 void send(page* to, block* first, block* last, std::uint32_t count) noexcept {
-  heap* const owner = to->owner.load(std::memory_order_relaxed);
+  if (to->owner.load(std::memory_order_relaxed)->lost && !adopt(to)) return;
+  heap* const owner = to->owner.load(std::memory_order_acquire);
   if (owner->abandoned.load(std::memory_order_acquire) && give_to_abandoned(*owner, to, first, count))
     return age_spans();
   std::uintptr_t there = to->returned.load(std::memory_order_relaxed), after = 0;
@@ -450,11 +468,11 @@ void* take_from_page(std::size_t size_class) noexcept {
 void end_of_thread(void*) noexcept {
   heap* const left = own;
   if (!left) return;
-  own = nullptr;
   is_ending = true;
   current = &no_heap;
   while (left->quarantined) leave_quarantine(*left, left->quarantine[--left->quarantined]);
   for (parcel& one : left->parcels) flush(one);
+  own = nullptr;
   read_notices(*left);
   trim_heap(*left);
   const locked hold(heaps_lock);
@@ -470,11 +488,17 @@ void end_of_thread(void*) noexcept {
 /// thread releases that lock later.
 bool is_single_threaded() noexcept { return &__libc_single_threaded && __libc_single_threaded; }
 
+/// Since 2.36 glibc leaves its lock on the list of handlers while one runs, and takes it again afterwards: after ours. A thread that
+/// registers a handler has that lock, and may ask for memory to enlarge the list. So both take another lock before. An earlier glibc keeps
+/// its lock while handlers run. There this lock would be in the wrong order, and is not needed.
+bool unlocks_for_handlers() noexcept { return strverscmp(gnu_get_libc_version(), "2.36") >= 0; }
+
 /// glibc's fork() takes its lock on all streams after our handler. A thread with that lock may wait for a
 /// stream's lock, and a thread with a stream's lock may wait for memory. So it is taken before ours, as
 /// before those of glibc's own malloc(). It may be taken twice.
 void before_fork() noexcept {
   if (is_single_threaded()) return;
+  enter_registration();
   if (_IO_list_lock) _IO_list_lock();
   heaps_lock.take();
   span_lock.take();
@@ -487,6 +511,7 @@ void leave_all() noexcept {
   mapping_lock.leave();
   span_lock.leave();
   heaps_lock.leave();
+  leave_registration();
 }
 
 void after_fork_in_parent() noexcept {
@@ -495,7 +520,8 @@ void after_fork_in_parent() noexcept {
   if (_IO_list_unlock) _IO_list_unlock();
 }
 
-/// The fork() may have found other threads at any point, so what they had is left as it is.
+/// The fork() may have found other threads at any point, so what they had is left as it is. Blocks of theirs that the child returns are used
+/// again: see adopt().
 void after_fork_in_child() noexcept {
   for (heap* h = all_heaps; h; h = h->next)
     if (h != own && !h->abandoned.load(std::memory_order_relaxed)) h->lost = true;
@@ -569,6 +595,13 @@ page* page_of_block(const void* memory) noexcept {
 
 }  // namespace
 
+void enter_registration() noexcept {
+  if (unlocks_for_handlers()) registration_lock.take();
+}
+void leave_registration() noexcept {
+  if (unlocks_for_handlers()) registration_lock.leave();
+}
+
 /// Before a fork, handlers run in reverse order. Ours are registered first, and so run last: a library that
 /// allocates under a lock of its own, and takes that lock in a handler, has it by then. Other libraries start
 /// before a preloaded one, so __register_atfork() calls this too.
@@ -599,7 +632,8 @@ void* take(std::size_t bytes) noexcept {
 void give_slowly(void* memory) noexcept {
   if (!memory) return;
   if (!is_in_segment(memory)) {
-    if (!give_mapping(memory)) die("free() of a pointer that is none of malloc()", memory);
+    if (!give_mapping(memory))
+      die("free() of a pointer that malloc() did not give, or that was freed already", memory);
     return;
   }
   page* const p = page_of_block(memory);
@@ -642,7 +676,7 @@ void* resize(void* memory, std::size_t bytes) noexcept {
   const bool in_segment = is_in_segment(memory);
   page* const p = in_segment ? page_of_block(memory) : &no_page;
   const std::size_t have = in_segment ? p->block_size : mapping_bytes(memory);
-  if (!have) die("realloc() of a pointer that is none of malloc()", memory);
+  if (!have) die("realloc() of a pointer that malloc() did not give, or that was freed already", memory);
   if (bytes <= have && (bytes >= have / 2 || have <= 64)) return memory;
   if (!in_segment) {
     if (bytes > largest_run)

@@ -32,7 +32,6 @@ struct alignas(cache_line) heap {
   std::size_t look_class = 0;
   std::uint64_t random = 0;     ///< hardened
   int process = 0, thread = 0;  ///< the kernel's numbers; 0: no thread has it
-  bool lost = false;            ///< in a child of fork(): its thread is in the parent only
   heap* next = nullptr;         ///< the next of all heaps; never changes
   heap* next_abandoned = nullptr;
   void** quarantine = nullptr;  ///< hardened: what was returned last
@@ -41,6 +40,7 @@ struct alignas(cache_line) heap {
   alignas(cache_line) std::atomic<page*> notices{
       nullptr};                        ///< pages that were full until others returned blocks
   std::atomic<bool> abandoned{false};  ///< its thread has ended; changed under heaps_lock
+  bool lost = false;                   ///< in a child of fork(): its thread is in the parent only
 };
 
 /// Stands for a page that is not there; it has no free block.
@@ -131,6 +131,10 @@ void end_process() noexcept;
 
 /// Registers our handlers of fork(), once.
 void watch_forks() noexcept;
+
+/// Enclose each registration of other handlers, for which glibc may ask for memory under a lock that its fork() takes.
+void enter_registration() noexcept;
+void leave_registration() noexcept;
 
 /// Hands back to the kernel what this thread, and all threads together, can spare. Returns whether there was
 /// any.

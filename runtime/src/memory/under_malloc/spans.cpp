@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spans.hpp"
 
-#include <errno.h>
 #include <sys/mman.h>
 
 #include <bit>
 #include <new>
+#include <utility>
 
 #include "mappings.hpp"
 
 namespace corescale::inline v0::process_heap {
 
-constinit std::array<std::uint64_t, (std::size_t{1} << (48 - 22)) / 64> segments_here{};
+constinit std::array<std::atomic<segment_bits*>, std::size_t{1} << 9> segments_here{};
 constinit lock span_lock;
 
 namespace {
@@ -80,10 +80,24 @@ void list_by(segment* s, unsigned longest) noexcept {
 
 void enlist(segment* s) noexcept { list_by(s, longest_run(s->free)); }
 
+/// Makes room for the bit of a segment. False if there is no memory. Needs no lock: if two threads make the same room, one of them wins.
+bool can_mark(const void* place) noexcept {
+  auto& at = segments_here[reinterpret_cast<std::uintptr_t>(place) / segment_bytes / 64 / words_of_bits];
+  segment_bits* there = at.load(std::memory_order_relaxed);
+  if (there) return true;
+  void* const room = map(sizeof(segment_bits));
+  if (!room) return false;
+  if (!at.compare_exchange_strong(there, static_cast<segment_bits*>(room), std::memory_order_relaxed))
+    unmap(room, sizeof(segment_bits));
+  return true;
+}
+
+/// Call with the lock held.
 void mark(const segment* s, bool here) noexcept {
-  const std::uintptr_t number = reinterpret_cast<std::uintptr_t>(s) / segment_bytes;
+  const std::uintptr_t number = reinterpret_cast<std::uintptr_t>(s) / segment_bytes, place = number / 64;
   const std::uint64_t bit = std::uint64_t{1} << number % 64;
-  std::uint64_t& word = segments_here[number / 64];
+  segment_bits& bits = *segments_here[place / words_of_bits].load(std::memory_order_relaxed);
+  std::uint64_t& word = bits[place % words_of_bits];
   __atomic_store_n(&word, here ? word | bit : word & ~bit, __ATOMIC_RELAXED);
 }
 
@@ -91,12 +105,9 @@ void mark(const segment* s, bool here) noexcept {
 segment* add_segment() noexcept {
   const bool huge = chosen.huge_pages && counts.used_slices >= huge_from;
   span_lock.leave();
-  void* const room = map_aligned(segment_bytes, segment_bytes);
-  if (room && huge) {
-    const int before = errno;
-    madvise(room, segment_bytes, MADV_HUGEPAGE);
-    errno = before;
-  }
+  void* room = map_aligned(segment_bytes, segment_bytes);
+  if (room && !can_mark(room)) unmap(std::exchange(room, nullptr), segment_bytes);
+  if (room && huge) advise(room, segment_bytes, MADV_HUGEPAGE);
   segment* const made = room ? new (room) segment : nullptr;
   span_lock.take();
   if (!made) return nullptr;

@@ -70,14 +70,17 @@ inline bool is_run(const page* p) noexcept { return !p->owner.load(std::memory_o
 
 inline char* memory_of(page* p) noexcept { return segment_of(p)->memory_of(p); }
 
-/// A bit for each segment of the address space. Pages of it without any bit are never touched. They are plain words, which are read and
-/// written atomically, because clang will not initialise a megabyte of std::atomic before a program starts.
-extern constinit std::array<std::uint64_t, (std::size_t{1} << (48 - 22)) / 64> segments_here;
+/// A bit for each segment of 512 GiB of address space. Plain words, which are read and written atomically: the kernel gives them as zeros.
+inline constexpr std::size_t words_of_bits = std::size_t{1} << 11;
+using segment_bits = std::array<std::uint64_t, words_of_bits>;
+/// The bits of each 512 GiB below 2^48; null until a segment is there. They stay afterwards.
+extern constinit std::array<std::atomic<segment_bits*>, std::size_t{1} << 9> segments_here;
 
 inline bool is_in_segment(const void* memory) noexcept {
-  const std::uintptr_t number = reinterpret_cast<std::uintptr_t>(memory) / segment_bytes;
-  return number / 64 < segments_here.size() &&
-         (__atomic_load_n(&segments_here[number / 64], __ATOMIC_RELAXED) >> number % 64 & 1) != 0;
+  const std::uintptr_t number = reinterpret_cast<std::uintptr_t>(memory) / segment_bytes, word = number / 64;
+  if (word / words_of_bits >= segments_here.size()) return false;
+  const segment_bits* const bits = segments_here[word / words_of_bits].load(std::memory_order_relaxed);
+  return bits && (__atomic_load_n(&(*bits)[word % words_of_bits], __ATOMIC_RELAXED) >> number % 64 & 1) != 0;
 }
 
 /// The page of an address in a segment.

@@ -45,6 +45,20 @@ bool is_aligned(const void* memory, std::size_t alignment) noexcept {
 // An address at which the next aligned mapping may fit. It is below the last one, because the kernel fills the address space downwards.
 constinit std::atomic<std::uintptr_t> below{0};
 
+/// A mapping at an aligned address: below the last such one, else below where the kernel would place it. Null if neither place is free.
+/// So it asks for no more address space than it needs.
+void* map_in_place(std::size_t bytes, std::size_t alignment) noexcept {
+  std::uintptr_t end = alignment > system_page ? below.load(std::memory_order_relaxed) : 0;
+  for (int tries = 0; tries < 2; ++tries) {
+    const std::uintptr_t place = end > bytes ? (end - bytes) & ~(alignment - 1) : 0;
+    void* const memory = map_at(reinterpret_cast<void*>(place), bytes);
+    if (!memory || is_aligned(memory, alignment)) return memory;
+    munmap(memory, bytes);
+    end = reinterpret_cast<std::uintptr_t>(memory) + bytes;
+  }
+  return nullptr;
+}
+
 constexpr int guard_install = 102,
               guard_remove = 103;  // MADV_GUARD_INSTALL and MADV_GUARD_REMOVE, which headers may lack
 constexpr std::size_t most_guards_by_rights = 16'384;
@@ -56,7 +70,7 @@ void note(std::string_view word) noexcept {
   while (shown < word.size() && shown < 60 && static_cast<unsigned char>(word[shown]) >= ' ') ++shown;
   const int length = snprintf(line, sizeof line,
                               "corescale malloc: CORESCALE_MALLOC has no word '%.*s'; use show_stats, "
-                              "hardened, huge_pages=0, decay_ms=N\n",
+                              "hardened, huge_pages=0, decay_ms=N (N below 1000000000)\n",
                               static_cast<int>(shown), word.data());
   say(line, length < static_cast<int>(sizeof line) ? length : static_cast<int>(sizeof line) - 1);
 }
@@ -66,7 +80,7 @@ bool read_word(std::string_view word) noexcept {
   if (word == "hardened") return chosen.hardened = true;
   if (word == "huge_pages=0") return chosen.huge_pages = false, true;
   if (word == "huge_pages=1") return chosen.huge_pages = true;
-  constexpr std::string_view decay = "decay_ms=";
+  constexpr std::string_view decay = "decay_ms=";  // and nine digits at most, as note() says
   if (!word.starts_with(decay) || word.size() == decay.size() || word.size() > decay.size() + 9) return false;
   std::uint64_t value = 0;
   for (const char digit : word.substr(decay.size())) {
@@ -86,14 +100,7 @@ void* map(std::size_t bytes) noexcept {
 }
 
 void* map_aligned(std::size_t bytes, std::size_t alignment) noexcept {
-  if (alignment <= system_page) return map(bytes);
-  const std::uintptr_t hint = below.load(std::memory_order_relaxed);
-  void* memory =
-      hint > bytes ? map_at(reinterpret_cast<void*>((hint - bytes) & ~(alignment - 1)), bytes) : nullptr;
-  if (memory && !is_aligned(memory, alignment)) {
-    munmap(memory, bytes);
-    memory = nullptr;
-  }
+  void* memory = map_in_place(bytes, alignment);
   if (!memory) {
     if (bytes > PTRDIFF_MAX - alignment) return nullptr;
     char* const room = static_cast<char*>(map_at(nullptr, bytes + alignment));
@@ -104,15 +111,25 @@ void* map_aligned(std::size_t bytes, std::size_t alignment) noexcept {
       munmap(rest, static_cast<std::size_t>(room + bytes + alignment - rest));
     memory = first;
   }
-  below.store(reinterpret_cast<std::uintptr_t>(memory), std::memory_order_relaxed);
+  if (alignment > system_page)
+    below.store(reinterpret_cast<std::uintptr_t>(memory), std::memory_order_relaxed);
+  if (!chosen.huge_pages) advise(memory, bytes, MADV_NOHUGEPAGE);
   of_system.add(bytes);
   return memory;
 }
 
+void advise(void* memory, std::size_t bytes, int advice) noexcept {
+  const int before = errno;
+  madvise(memory, bytes, advice);
+  errno = before;
+}
+
 void unmap(void* memory, std::size_t bytes) noexcept {
   const int before = errno;
-  munmap(memory, bytes);
+  const bool refused = munmap(memory, bytes) != 0;
   errno = before;
+  // The kernel does not split a mapping for a process that has as many as it may have. Then the place stays mapped, without its memory.
+  if (refused) return purge(memory, bytes);
   of_system.subtract(bytes);
 }
 

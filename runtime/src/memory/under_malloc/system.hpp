@@ -16,7 +16,11 @@ namespace corescale::inline v0::process_heap {
 /// Null if the kernel gives none. Readable and writable, zero.
 void* map(std::size_t bytes) noexcept;
 void* map_aligned(std::size_t bytes, std::size_t alignment) noexcept;
+/// If the kernel refuses that, the place stays mapped and the memory is purged.
 void unmap(void* memory, std::size_t bytes) noexcept;
+
+/// madvise() with a wish that the kernel need not grant. Leaves errno alone.
+void advise(void* memory, std::size_t bytes, int advice) noexcept;
 
 /// The kernel takes the memory back; it reads as zero afterwards.
 void purge(void* memory, std::size_t bytes) noexcept;

@@ -2,6 +2,7 @@
 // A program on corescale::malloc, one case a run. `malloc_program CASE`; a case that fails says where, and exits with 1.
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <malloc.h>
@@ -27,6 +28,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -36,6 +38,7 @@
 extern "C" {
 void* __libc_memalign(std::size_t, std::size_t) noexcept;  // NOLINT
 void __libc_free(void*) noexcept;                          // NOLINT
+int register_by_glibc(void (*prepare)());
 }
 
 namespace {
@@ -239,7 +242,7 @@ void no_memory() {
   free(large);
 }
 
-/// What the seven phases of issue 31 keep: little more than what one phase needs.
+/// Seven phases of blocks of one size each keep little more than what one phase needs.
 void phases() {
   for (const std::size_t bytes : {32, 100, 700, 3000, 12'000, 50'000, 300'000}) {
     std::vector<void*> blocks(std::size_t{200'000'000} / bytes);
@@ -437,6 +440,38 @@ void fork_storm() {
   for (std::thread& one : crew) one.join();
 }
 
+/// A child returns blocks of a thread that only the parent has, and asks for as many: it gets the same memory again.
+void child_reuses_blocks_of_others() {
+  std::vector<void*> blocks(100'000);
+  std::atomic<bool> ready{false}, over{false};
+  std::thread owner([&] {
+    for (void*& one : blocks) one = memset(malloc(1000), 1, 1000);
+    ready = true;
+    while (!over) usleep(1000);
+  });
+  while (!ready) usleep(1000);
+  const pid_t child = fork();
+  if (child == 0) {
+    const std::size_t before = resident_kib();
+    for (int round = 0; round < 3; ++round) {
+      for (void* const one : blocks) free(one);
+      for (void*& one : blocks) one = memset(malloc(1000), round, 1000);
+    }
+    for (const void* const one : blocks) REQUIRE(static_cast<const char*>(one)[999] == 2);
+    std::printf("100 MB of another thread, returned and asked for again in a child: %zu KiB, then %zu\n",
+                before, resident_kib());
+    REQUIRE(resident_kib() < before + 20'000);
+    for (void* const one : blocks) free(one);
+    malloc_trim(0);
+    REQUIRE(resident_kib() < 40'000);
+    std::_Exit(7);
+  }
+  int status = 0;
+  REQUIRE(child > 0 && waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 7);
+  over = true;
+  owner.join();
+}
+
 /// What was a pointer, kept where no compiler sees that it is one.
 void* volatile remembered = nullptr;
 
@@ -518,6 +553,58 @@ void large_blocks_age() {
   REQUIRE(resident_kib() < 20'000);
 }
 
+/// A system call fails from here on; if a third argument is given, only with that one.
+void refuse(unsigned call, unsigned error, std::optional<unsigned> argument = {}) {
+  std::vector<sock_filter> filter{
+      sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, static_cast<std::uint8_t>(argument ? 3 : 1))};
+  if (argument) {
+    filter.push_back(sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[2])));
+    filter.push_back(sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, *argument, 0, 1));
+  }
+  filter.push_back(sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error));
+  filter.push_back(sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+  const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
+  REQUIRE(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+  REQUIRE(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+}
+
+/// The kernel refuses to unmap a part of a mapping if the process has as many mappings as it may have. The memory goes back all the same.
+void refused_unmap() {
+  refuse(SYS_munmap, ENOMEM);
+  std::array<void*, 20> blocks{};
+  for (void*& one : blocks) one = memset(malloc(5'000'000), 1, 5'000'000);
+  for (void* const one : blocks) free(one);
+  malloc_trim(0);
+  REQUIRE(resident_kib() < 30'000);
+}
+
+/// Under a limit that leaves room for one segment and little else.
+void little_address_space() {
+  for (const std::size_t bytes : {100, 1'000, 10'000, 100'000, 1'000'000}) use(malloc(bytes), bytes);
+}
+
+/// Whether the kernel was asked to give no huge pages for the mapping of this memory.
+bool refuses_huge_pages(const void* memory) {
+  std::ifstream mappings("/proc/self/smaps");
+  const auto address = reinterpret_cast<unsigned long>(memory);
+  bool here = false;
+  for (std::string line; std::getline(mappings, line);) {
+    unsigned long first = 0, past = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx ", &first, &past) == 2) here = first <= address && address < past;
+    if (here && line.starts_with("VmFlags:")) return line.find(" nh") != std::string::npos;
+  }
+  return false;
+}
+
+/// Of memory that is mapped after the start: options are read then, and other libraries may have asked before.
+void no_huge_pages() {
+  if (access("/sys/kernel/mm/transparent_hugepage", F_OK))
+    return void(std::puts("skipped: a kernel without huge pages"));
+  for (int k = 0; k < 100; ++k) REQUIRE(opaque(malloc(100'000)));
+  for (const std::size_t bytes : {100'000, 3'000'000}) REQUIRE(refuses_huge_pages(opaque(malloc(bytes))));
+}
+
 /// What the kernel gave as zeros is not written to, whatever was returned before.
 void sparse_zeros() {
   free(memset(malloc(3'000'000), 1, 3'000'000));
@@ -582,7 +669,55 @@ void many_segments() {
 
 std::mutex of_a_library;
 
-void register_early(int, char**, char**) {
+/// The thread that registers a handler of fork(), while this handler lets it.
+std::atomic<pid_t> registering{0};
+std::atomic<bool> may_register{false}, has_registered{false};
+
+bool sleeps(pid_t thread) {
+  std::array<char, 64> name{};
+  std::array<char, 512> text{};
+  std::snprintf(name.data(), name.size(), "/proc/self/task/%d/stat", thread);
+  const int file = open(name.data(), O_RDONLY);
+  if (file < 0) return false;  // it ended
+  const ssize_t length = read(file, text.data(), text.size() - 1);
+  close(file);
+  return length > 0 && strstr(text.data(), ") S") != nullptr;
+}
+
+void let_register() {
+  if (!registering) return;
+  may_register = true;
+  while (!has_registered && !sleeps(registering)) sched_yield();
+}
+
+void* register_one(void*) {
+  registering = gettid();
+  while (!may_register) sched_yield();
+  REQUIRE(pthread_atfork(nullptr, nullptr, nullptr) == 0);
+  has_registered = true;
+  return nullptr;
+}
+
+/// A thread registers a handler while fork() has the locks of malloc(). glibc has room for 48, and asks for more with a lock of its own.
+void fork_beside_registration() {
+  alarm(50);
+  for (int k = 0; k < 60; ++k) {
+    pthread_t thread{};
+    REQUIRE(pthread_create(&thread, nullptr, register_one, nullptr) == 0);
+    while (!registering) sched_yield();
+    const pid_t child = fork();
+    if (child == 0) _exit(7);
+    int status = 0;
+    REQUIRE(child > 0 && waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 7);
+    REQUIRE(pthread_join(thread, nullptr) == 0);
+    registering = 0;
+    may_register = has_registered = false;
+  }
+}
+
+void register_early(int, char** argv, char**) {
+  // Before malloc() registers its own handler: so this one runs after that, before a fork.
+  if (argv[1] && !strcmp(argv[1], "fork_beside_registration")) REQUIRE(register_by_glibc(let_register) == 0);
   pthread_atfork([] { of_a_library.lock(); }, [] { of_a_library.unlock(); }, [] { of_a_library.unlock(); });
 }
 
@@ -671,6 +806,12 @@ void double_free_of_run() {
   free(remembered);
 }
 
+void double_free_of_mapping() {
+  remembered = malloc(3'000'000);
+  free(remembered);
+  free(remembered);
+}
+
 /// A handler of SIGABRT asks for memory.
 void handler_allocates() {
   signal(SIGABRT, [](int) {
@@ -708,32 +849,18 @@ void write_behind_page() { write_behind(malloc(4000)); }
 void write_behind_run() { write_behind(malloc(100'000)); }
 void write_behind_mapping() { write_behind(malloc(3'000'000)); }
 
-/// madvise() fails from here on with this advice.
-void refuse_advice(unsigned advice) {
-  const std::array<sock_filter, 6> filter{
-      sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 0, 3),
-      sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[2])),
-      sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, advice, 0, 1),
-      sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
-      sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
-  const sock_fprog program{filter.size(), const_cast<sock_filter*>(filter.data())};
-  REQUIRE(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-  REQUIRE(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
-}
-
 /// Guards of before a process enters a sandbox, in which the kernel does not remove them.
 void guards_in_sandbox() {
   std::array<void*, 200> runs{};
   for (void*& one : runs) use(one = malloc(100'000), 100'000);
-  refuse_advice(103);
+  refuse(SYS_madvise, EINVAL, 103);
   for (void* const one : runs) free(one);
   for (std::size_t k = 0; k < runs.size(); ++k) use(runs[k] = malloc(60'000 + 2'000 * k), 60'000 + 2'000 * k);
 }
 
 /// The same by a kernel that has no guards: a filter refuses them.
 void write_behind_by_rights() {
-  refuse_advice(102);
+  refuse(SYS_madvise, EINVAL, 102);
   void* const guarded = malloc(100'000);
   // More than the kernel has mappings for: all are there, and so are mappings for others.
   for (int k = 0; k < 40'000; ++k) REQUIRE(opaque(malloc(70'000)));
@@ -834,8 +961,10 @@ constexpr std::array cases{test_case{"every_entry", every_entry},
                            test_case{"many_owners", many_owners},
                            test_case{"fork_storm", fork_storm},
                            test_case{"fork_beside_streams", fork_beside_streams},
+                           test_case{"child_reuses_blocks_of_others", child_reuses_blocks_of_others},
                            test_case{"fork_in_handler", fork_in_handler},
                            test_case{"fork_beside_locks", fork_beside_locks},
+                           test_case{"fork_beside_registration", fork_beside_registration},
                            test_case{"register_in_constructor", register_in_constructor},
                            test_case{"cancelled_thread", cancelled_thread},
                            test_case{"half_before_the_end", half_before_the_end},
@@ -843,9 +972,13 @@ constexpr std::array cases{test_case{"every_entry", every_entry},
                            test_case{"handler_allocates", handler_allocates},
                            test_case{"double_free", double_free},
                            test_case{"double_free_of_run", double_free_of_run},
+                           test_case{"double_free_of_mapping", double_free_of_mapping},
                            test_case{"foreign_pointer", foreign_pointer},
                            test_case{"use_after_free", use_after_free},
                            test_case{"sparse_zeros", sparse_zeros},
+                           test_case{"refused_unmap", refused_unmap},
+                           test_case{"little_address_space", little_address_space},
+                           test_case{"no_huge_pages", no_huge_pages},
                            test_case{"one_segment_in_use", one_segment_in_use},
                            test_case{"listed_pages_come_back", listed_pages_come_back},
                            test_case{"many_segments", many_segments},
