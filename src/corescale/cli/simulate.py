@@ -17,6 +17,7 @@ from corescale.conclude.response import median
 from corescale.declare import command_line
 from corescale.declare.experiment import Experiment
 from corescale.declare.factors import KINDS
+from corescale.declare.factors.kind import MOST
 from corescale.declare.factors.threads import divisors
 from corescale.declare.request import ScanRequest
 from corescale.endings import ending
@@ -86,7 +87,10 @@ def simulated(words: Sequence[str], asked: "PredictRequest") -> None:
 
 
 def _all(cluster: Machine) -> Sequence[str]:
-    """Every t x m that fills a node, on 1, 2, 4, ... nodes and on all."""
+    """Every t x m that fills a node, on 1, 2, 4, ... nodes and on all; raises UsageError for too many cores."""
+    if cluster.default_max_threads * cluster.nodes > MOST:
+        what = f"all its cores are more than {MOST:,}"
+        raise UsageError(what, where="--simulate", remedy="name the layouts: --layouts TxMxN,...")
     cores, powers = cluster.default_max_threads, (2**k for k in range(cluster.nodes.bit_length()))
     nodes = sorted({*powers, cluster.nodes})
     return [str(Layout(t, cores // t, n)) for n in nodes for t in divisors(cores)]

@@ -115,6 +115,8 @@ def test_layouts_share_a_model_and_come_with_the_fastest_first(tmp_path: Path) -
     said = corescale("predict", str(run), "--layouts", "4x2x1", cwd=tmp_path).stdout
     assert "4x2x1" in said and "extrapolated 2 times beyond the 4 measured" in said and "model f = " in said
     refused(corescale("predict", str(run), "--layouts", "4x4", cwd=tmp_path), ExitCode.USAGE, "write TxMxN")
+    done = corescale("predict", str(run), "--layouts", "1x1x2", "--overhead", "nodes - 1", cwd=tmp_path)
+    refused(done, ExitCode.USAGE, "--overhead: no fit: nodes - 1 is 0 in every configuration; scan more levels")
 
 
 @pytest.mark.skipif(Mpi.cannot(Layout()) is not None, reason="no Open MPI")

@@ -181,5 +181,8 @@ def test_what_contradicts_it_is_one_line(program: str, tmp_path: Path) -> None:
         done = corescale(*nowhere[:-1], *words, "--", program, "pass", cwd=tmp_path)
         assert done.returncode == ExitCode.USAGE and done.stderr.count("\n") == 1 and said in done.stderr
     assert not (tmp_path / "corescale-runs").exists(), "nothing was simulated before"
+    platform(tmp_path, nodes=65_536)
+    done = corescale(*nowhere[:-1], "--", program, "pass", cwd=tmp_path)
+    assert done.returncode == ExitCode.USAGE and "--simulate: all its cores are more than 65,536; name" in done.stderr
     done = corescale(*nowhere[:-1], cwd=tmp_path)
     assert done.returncode == ExitCode.USAGE and "no program to simulate" in done.stderr

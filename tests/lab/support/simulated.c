@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a person's program does: `simulated pass` sends a byte to the next rank and back; `simulated work` computes for some CPU time;
    `simulated charge` says that it computes for a second; `simulated fail` fails in its last rank, `simulated alone` if there is another;
-   in `simulated stuck` the last two ranks wait for messages that nobody sends. */
+   `simulated abort` calls MPI_Abort, `simulated leave` ends without MPI_Finalize; in `simulated stuck` the last two ranks wait for messages that nobody sends. */
 #include <mpi.h>
 #include <smpi/smpi.h>
 #include <stdio.h>
@@ -40,6 +40,8 @@ int main(int argc, char** argv) {
     fprintf(stderr, "rank %d has had enough\n", rank);
     return 3;
   }
+  if (strcmp(what, "abort") == 0 && rank == 0) MPI_Abort(MPI_COMM_WORLD, 5);
+  if (strcmp(what, "leave") == 0) return 0;
   MPI_Finalize();
   return 0;
 }

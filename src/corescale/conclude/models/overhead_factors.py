@@ -113,7 +113,10 @@ def fit(measured: Measured, factors: Mapping[str, Floats], confidence: float = 0
     design = np.column_stack([values[columns] for values in factors.values()])
     some = np.isfinite(overheads).any(axis=0)
     design, overheads = design[some], overheads[:, some]
-    if design.shape[0] < design.shape[1] or np.linalg.matrix_rank(design / np.abs(design).max(axis=0)) < len(factors):
+    largest = np.abs(design).max(axis=0, initial=0.0)
+    if zero := [name for name, most in zip(factors, largest, strict=True) if some.any() and most == 0]:
+        raise ValueError(f"{zero[0]} is 0 in every configuration")
+    if design.shape[0] < design.shape[1] or np.linalg.matrix_rank(design / largest) < len(factors):
         raise ValueError(f"{design.shape[0]} configurations cannot separate {' and '.join(factors)}")
     blocks = overheads.shape[0]
     here, there = summarise(overheads, np.ones(blocks)), summarise(overheads, draws(blocks, RESAMPLES))

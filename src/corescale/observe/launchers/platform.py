@@ -21,8 +21,9 @@ CORE_FLOPS = 1e9
 
 GUIDE = "docs/cluster.md"
 
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Count = Annotated[int, Field(ge=1, le=65_536)]
+Rate = Annotated[float, Field(ge=1e-6, le=1e6)]
+"""within these bounds every time is a number that SimGrid can calculate with"""
+Count = Annotated[int, Field(ge=1, le=65_536, strict=True)]
 
 
 class Link(Model):
@@ -30,7 +31,7 @@ class Link(Model):
 
     latency: Annotated[float, Field(ge=0, le=10)]
     """seconds"""
-    bandwidth: Positive
+    bandwidth: Annotated[float, Field(ge=1, allow_inf_nan=False)]
     """bytes a second"""
 
 
@@ -44,7 +45,7 @@ class Platform(Model):
 
     nodes: Count = 1
     cores: Count
-    rate: Annotated[Mapping[Cores, Positive], Field(min_length=1)] = {1: 1.0}
+    rate: Annotated[Mapping[Cores, Rate], Field(min_length=1)] = {1: 1.0}
     collectives: Literal["ompi", "mpich", "mvapich2", "impi"] = "ompi"
     network: Link
     memory: Link

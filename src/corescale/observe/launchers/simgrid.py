@@ -39,6 +39,11 @@ DEADLOCK = "Deadlock detected"
 """what SimGrid 3.32 prints about ranks that wait for ever, before it ends as if all was well"""
 WAITING = re.compile(r"Actor \d+ \((\d+)@")
 """how it then names each of these ranks"""
+UNFINISHED = {
+    "MPI_Abort was called": "a rank called MPI_Abort",
+    "Do all your MPI ranks call MPI_Finalize": "a rank ended without MPI_Finalize",
+}
+"""what SimGrid 3.32 prints about programs that fail, before it ends as if all was well, and what that means"""
 CRITICAL = re.compile(r"\[root/CRITICAL\] (.+)")
 """why SimGrid itself gave up; a backtrace follows"""
 OF_PROGRAM = ("status", "exit_code", "signal", "step", "errno", "leftovers", "survivors", "started", "wall", "tail")
@@ -107,6 +112,7 @@ class Simgrid(SpawningLauncher):
     def through(self, request: SpawnRequest, layout: Layout, scratch: Scratch) -> SpawnRequest:
         folder = scratch.of("simgrid")
         platform, hosts, clock, engine = (folder / name for name in ("platform.xml", "hosts", "clock", "engine"))
+        said = folder / "smpi"
         threaded = THREADED in _content(environment.locate(request.argv[0]))
         platform.write_text(self._platform.xml(layout, threaded=threaded))
         hosts.write_text("".join(f"node-{node}\n" * layout.ranks_per_node for node in range(layout.nodes)))
@@ -116,6 +122,7 @@ class Simgrid(SpawningLauncher):
             *(f"--cfg=smpi/tmpdir:{folder}", "--cfg=network/model:SMPI", "--cfg=surf/precision:1e-9"),
             *("--log=root.thres:critical", "--log=smpi_utils.thres:info", f"--log=smpi_utils.app:file:{clock}"),
             *("--log=ker_engine.thres:info", f"--log=ker_engine.app:file:{engine}"),
+            *("--log=smpi.thres:info", f"--log=smpi.app:file:{said}"),
             f"--cfg=smpi/coll-selector:{self._platform.collectives}",
             f"--cfg=smpi/host-speed:{CORE_FLOPS:.0f}f",
             *(f"--cfg=smpi/simulate-computation:{'no' if threaded else 'yes'}", "--cfg=smpi/display-timing:yes"),
@@ -135,6 +142,9 @@ class Simgrid(SpawningLauncher):
             ranks = sorted(map(int, WAITING.findall(engine)))
             tail = f"the simulation found a deadlock: ranks that wait for ever: {', '.join(map(str, ranks))}\n"
             report = replace(report, status="failed", exit_code=None, tail=tail)
+        why = next((why for text, why in UNFINISHED.items() if text in _written(scratch, "smpi")), "")
+        if why and report.status == "ok":
+            report = replace(report, status="failed", exit_code=None, tail=f"{report.tail}{why}\n")
         if report.status != "ok" and (critical := CRITICAL.search(report.tail)) is not None:
             report = replace(report, tail=f"SimGrid: {critical[1]}\n")
         if report.status == "ok" and said is None:

@@ -31,8 +31,8 @@ from corescale.observe.spawn import SpawnReport, SpawnRequest
 from corescale.records import Configuration, Layout, Record
 
 INSTALL = "apt-get install slurm-client"
-CHATTER = re.compile(r"srun: |slurmstepd")
-"""what Slurm adds to the errors of ranks"""
+CHATTER = re.compile(rf"srun: |slurmstepd|{remote_failures.TRACE.pattern}")
+"""what Slurm and Open MPI add to the errors of ranks"""
 ALLOWANCE = 60.0
 """seconds that srun has to start and end ranks, in addition to their time limit"""
 USABLE = ("idle", "mix", "alloc", "comp", "plnd", "resv")

@@ -109,6 +109,16 @@ def test_ranks_that_wait_for_ever_are_a_failure(experiment: Make, program: str, 
 
 
 @needs_simgrid
+@pytest.mark.parametrize(("what", "said"), [("abort", "called MPI_Abort"), ("leave", "ended without MPI_Finalize")])
+def test_a_program_that_does_not_come_to_its_end_is_a_failure(
+    experiment: Make, program: str, tmp_path: Path, what: str, said: str
+) -> None:
+    """SimGrid itself ends as if all was well."""
+    with pytest.raises(ProgramError, match=f"layout=1x2x1 failed: a rank {said}"):
+        simulated(experiment(program, what, levels={"layout": ["1x2x1"]}), platform(tmp_path))
+
+
+@needs_simgrid
 def test_no_word_of_the_program_is_the_simulators(experiment: Make, program: str, tmp_path: Path) -> None:
     words = ("pass", "--cfg=smpi/np:7", "--help")
     e = experiment(program, *words, levels={"layout": ["1x1x2"]}, response="metric:seconds")
@@ -200,7 +210,8 @@ def test_ranks_of_a_program_that_does_not_charge_its_threads_are_t_times_as_fast
         ("cores = 0", "cores: input should be greater than or equal to 1"),
         ("nodes = 2", "cores: field required"),
         ("cores = 2\nrate = {x = 1.0}", "rate.x: input should be a valid integer"),
-        ("cores = 2\nrate = {1 = 0.0}", "rate.1: input should be greater than 0"),
+        ("cores = true", "cores: input should be a valid integer"),
+        ("cores = 2\nrate = {1 = 0.0}", "rate.1: input should be greater than or equal to 0.000001"),
         ('cores = 2\ncollectives = "best"', "collectives: input should be 'ompi'"),
         ("cores = 2\nrates = 3", "unknown key 'rates'; did you mean rate?"),
         ("cores = 2\nfork_join = { tbb = {} }", "fork_join.tbb: .*at least 1 item"),

@@ -248,9 +248,10 @@ def test_a_node_that_is_drained_in_the_middle_counts_no_more(place: Path) -> Non
         ("-p 'debug", "--allocation: "),
         *((f"-p debug {command}", "--allocation: .* a command") for command in ("true", "false", "hostname")),
         ("--no-shell", "--allocation: --no-shell .*; leave it out"),
+        ("-p debug : -p debug", "--allocation: : cannot be passed to salloc; leave it out"),
         *(
             (f"{word} 1", f"--allocation: {word.split('=')[0]}.*; leave it out")
-            for word in ("--no-s", "-Jmine", "--nodes=1", "-n7", "-c", "-h")
+            for word in ("--no-s", "-Jmine", "--nodes=1", "-n7", "-c", "-h", "--uid=nobody")
         ),
     ],
 )
