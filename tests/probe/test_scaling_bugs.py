@@ -30,7 +30,7 @@ def explained(folder: Path, bug: str) -> dict[str, Any]:
     """On cores of its own, where that is allowed."""
     with undisturbed() as first:
         line = (*first, PROGRAM, bug, "{threads}")
-        done = corescale("explain", "--json", "--no-swap", "-t", "1,2", "--", *line, cwd=folder)
+        done = corescale("explain", "--json", "--no-swap", "-t", "1,2", "--budget", "20s", "--", *line, cwd=folder)
     assert done.returncode == ExitCode.OK, done.stderr
     return dict(json.loads(done.stdout))
 

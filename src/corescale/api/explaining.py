@@ -3,6 +3,7 @@
 
 import math
 import shlex
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -146,11 +147,13 @@ def largest(launches: Launches, budget: float | None = None) -> tuple[Profiled, 
         return seen, launches.with_one_thread(single) if number % 2 else early
 
     launches.planned = 2 if single is not None else 1
+    began = time.monotonic()
     seen, serial = pair(0)
+    took = time.monotonic() - began  # with the reading of its profiles, which takes long for many threads
     every, ledgers = [seen], [serial] if serial is not None else []
     room = math.inf if budget is None else SHARE_OF_BUDGET * budget
     if serial is not None and seen.report.status == "ok":
-        each = affordable(seen.wall + serial.wall, room)
+        each = affordable(took, room)
         launches.planned = 2 * each
         for other, one in map(pair, range(1, each)):
             every += [other] if other.report.status == "ok" else []
