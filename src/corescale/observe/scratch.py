@@ -21,6 +21,7 @@ from typing import Self
 
 from corescale.declare import paths
 from corescale.declare.factors import Launch
+from corescale.errors import UnavailableError
 from corescale.observe.spawn import SpawnedProcess
 
 PREFIX = f"corescale-launch-{platform.node()}-"
@@ -92,7 +93,14 @@ class Scratch:
 
     def __enter__(self) -> Self:
         self._own: list[Path] = []
-        self.folder = self._made(self._place or Path(tempfile.gettempdir()))
+        try:
+            self.folder = self._made(self._place or Path(tempfile.gettempdir()))
+        except OSError as error:
+            if self._place is None:
+                raise
+            remedy = "start in a folder that you can write to and that all nodes share"
+            what = f"cannot be written: {error.strerror}"
+            raise UnavailableError(what, where=str(self._place), remedy=remedy) from None
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -16,7 +16,7 @@ from corescale.declare.grid import baseline, configurations
 from corescale.declare.metric_sources import METRIC_SOURCES, UNKEYED
 from corescale.declare.plan import Block
 from corescale.declare.request import RunRequest
-from corescale.errors import CorescaleError, StoreError, UsageError
+from corescale.errors import CorescaleError, StoreError, UnavailableError, UsageError
 from corescale.machine import Machine
 from corescale.observe import launchers, ranks, sources, store
 from corescale.observe.launchers.direct import Direct
@@ -213,3 +213,9 @@ def test_a_new_source_gets_the_output_and_a_folder_for_each_rank_where_it_asks_f
     e = experiment("sh", "-c", 'printf :$PMI_RANK > "$PLACE/said"; echo out', levels={"layout": ["1x2x1"]})
     (made,) = run(e, store.Memory(), launchers.create("wrapped", e, two_cores), blocks(e, 1))
     assert made.warnings[-2:] == ("0:0 1:1", "out\n")  # behind those of other programs
+
+
+def test_a_folder_of_launches_that_cannot_be_made_is_one_line() -> None:
+    said = "^/proc: cannot be written: .*; start in a folder that you can write to"
+    with pytest.raises(UnavailableError, match=said), Scratch(place=Path("/proc")):
+        pass
