@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 import typer
 
-from corescale.api.results import must_be_as_real
 from corescale.cli import usage_errors
 from corescale.cli.options import takes
 from corescale.cli.output import note, say
@@ -159,8 +158,9 @@ def by_layout(runs: Sequence[str], asked: PredictRequest) -> None:
         must_grade(asked)
     all_have_intervals = True
     for run in [_scanned(path, study=True) for path in runs]:
-        if asked.grade:
-            must_be_as_real(run, asked.grade, str(run.folder))
+        if asked.grade and run.on == "fake":
+            what = "is a fake run, and --grade launches a real program"
+            raise UsageError(what, where=str(run.folder), remedy="leave out --grade")
         found = sorted(
             overhead_forecast.of_layouts(run.records, run.experiment, wanted, asked.overhead),
             key=lambda pair: (pair[1].label, pair[1].seconds.estimate),

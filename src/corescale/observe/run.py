@@ -290,7 +290,8 @@ class _Loop:
         if made[0].timed:
             given = {f"metric:{key}" for record in made for key in record.metrics}
             given |= {f"region:{region.name}" for record in made for region in record.regions}
-            gives = metric_sources.given_by(self.experiment.metrics.get(name.removeprefix("metric:"), ""))
+            source = self.experiment.metrics.get(name.removeprefix("metric:"), "")
+            gives = "region.h adds one" if name.startswith("region:") else metric_sources.given_by(source)
             remedy = f"the program gives {', '.join(sorted(given)) or 'none'}; {gives} (docs/region.md)"
             raise UsageError("no launch gave it", where=name, remedy=remedy)
 

@@ -23,7 +23,8 @@ def suggestion(result: Result) -> str:
     if isinstance(found, Scan):
         worked = any(row.failures < row.launches for row in found.rows)
         return "" if found.weak or not worked else _after_scan(result)
-    seen = [one.decision for one in found if one.alone is None and math.isfinite(one.ratio.estimate)]
+    asked = (one for one in found if one.alone is None and not one.ineffective)
+    seen = [one.decision for one in asked if math.isfinite(one.ratio.estimate)]
     narrow = {"no difference shown", "too few blocks"}.intersection(seen)
     return "more blocks (--runs) narrow the interval" if narrow else ""
 

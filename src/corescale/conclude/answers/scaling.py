@@ -26,9 +26,6 @@ from corescale.declare.grid import configurations
 from corescale.endings import outcome
 from corescale.records import Configuration, Level, Record
 
-SEVERAL = 1.5
-"""threads that ran or waited, beyond which a program counts as having several threads, whatever sets their number"""
-
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -180,7 +177,6 @@ def scan(records: Sequence[Record], experiment: Experiment, *, models: bool = Tr
         for levels, group in groups.items()
     ]
     p_ref = min((row.reference.layout.p for curve in curves for row in curve.rows), default=1)
-    not_read, several = unread(experiment, detected(records)), any(r.running > SEVERAL for c in curves for r in c.rows)
     baseline = f"serial: {' '.join(experiment.command(serial).argv)}" if serial else f"p = {p_ref}"
     return Scan(
         response=experiment.response,
@@ -189,7 +185,7 @@ def scan(records: Sequence[Record], experiment: Experiment, *, models: bool = Tr
         curves=tuple(curves),
         weak=weak(records, experiment, experiment.scaling.weak) if experiment.scaling.weak else None,
         serial=serial is not None,
-        unread="" if not_read == "threads" and several else not_read,
+        unread=unread(experiment, detected(records)),
     )
 
 

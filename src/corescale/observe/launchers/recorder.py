@@ -82,8 +82,8 @@ class Recorder:
         return "ok" if self._references.get(rehearsed) in (None, output_hash) else "output-differs"
 
     def _metrics(self, report: SpawnReport, found: Found, scratch: Scratch) -> dict[str, float]:
-        """The program's own metrics and the declared ones. A metric that it did not give is absent. So is one that is
-        only a lower bound, because that shows no limit to be kept.
+        """The program's own metrics and the declared ones. A metric that it did not give is absent, even if the program
+        has another number of that name. So is one that is only a lower bound, because that shows no limit to be kept.
         """
         output, own = scratch.output, found.fields.get("metrics", {})
         lower = {name for name, bound in bounds(report).items() if bound == "lower"}
@@ -95,7 +95,7 @@ class Recorder:
         if "peak_memory" not in lower:
             measured["peak-memory"] = float(report.peak_memory)
         declared = {name: measured[source] for name, source in self._experiment.metrics.items() if source in measured}
-        return {**own, **declared}
+        return {**{name: value for name, value in own.items() if name not in self._experiment.metrics}, **declared}
 
 
 def _noise(report: SpawnReport) -> Noise:

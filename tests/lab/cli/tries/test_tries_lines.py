@@ -107,6 +107,16 @@ TRIES: tuple[Try, ...] = (
     ("corescale compare -q 'env LD_PRELOAD=./no.so true' true", 2, "corescale: LD_PRELOAD: ./no.so: no such file, "),
     ("LD_PRELOAD=/no/x.so corescale scan -q -r 1 -t 1 -- true 2>&1 | grep -c 'x.so of this shell: no such'", 0, "1"),
     ("corescale scan -q -r 3 -t 1,2 -- true", 3, "the program reads no number of threads: put .threads. where it goes"),
+    (  # Several threads, whose number is not from a variable: differences between levels are noise as well.
+        "corescale scan -q -r 2 -t 1,2 -- sh -c 'seq 999999 >/dev/null & seq 999999 >/dev/null; wait'",
+        3,
+        "the program reads no number of threads: put .threads. where it goes",
+    ),
+    (
+        "corescale scan -q -r 1 -t 1 --response region:r -- true",
+        2,
+        "corescale: region:r: no launch gave it; the program gives none; region.h adds one .docs/region.md.",
+    ),
     ("corescale scan -q -r 3 -t 2 -- sleep 0.02", 0, "asked for 2 threads, used .* cores; 2 threads: "),
     ("corescale compare -q -r 1 --gate 5% -t 1,2 true >/dev/null", 3, ""),
     (
@@ -136,6 +146,11 @@ TRIES: tuple[Try, ...] = (
         "corescale scan -q -r 1 -t 1 --metric s=output:a -- true | grep -c ': metric s=output:a: no launch gave it'",
         0,
         "1",
+    ),
+    (
+        "corescale compare -q --metric v=output:x --response metric:v -r 2 'echo {{\\\"v\\\":1}}' 'echo 2'",
+        2,
+        "corescale: metric:v: no launch gave it; the program gives none; let it print a line such as ..x.: 1.5. ",
     ),
     (
         "corescale compare -q --metric v=output:speed --response metric:v -r 6 'echo 7' 'echo 8'",
