@@ -237,10 +237,12 @@ IN_CPP = {
 
 
 def _in_cpp(shown: Shown) -> Iterator[str]:
-    """If it has something against the row in which most is lost."""
+    """If it has something against the row in which most is lost, and the row is more than the noise of one launch."""
     lost = {row: found["share"] for row, found in shown["rows"].items() if row not in NO_CAUSE}
     most = LedgerRow(max(lost, key=lambda row: lost[row]))
-    if most in IN_CPP and lost[most] >= WORTH:
+    beyond = shown["rows"][most].get("beyond_one_thread")
+    noise = most is LedgerRow.INFLATED and beyond and beyond["low"] is None
+    if most in IN_CPP and lost[most] >= WORTH and not noise:
         yield f"against {most}, in C++ of your own: corescale's {IN_CPP[most]}"
 
 

@@ -75,6 +75,12 @@ def test_one_launch_of_each_has_a_difference_without_an_interval() -> None:
     assert any("allocating" in line and "1.00 more than" in line for line in said)
 
 
+@pytest.mark.parametrize(("each", "said"), [(1, False), (LAUNCHES, True)])
+def test_what_may_be_noise_gets_no_advice(each: int, said: bool) -> None:
+    found = beside([launch(12.0)] * each, [launch(8.0, threads=1)] * each)
+    assert any("clean vector state" in line for line in lines(as_json(Explanation(found, {}, (), {})))) == said
+
+
 @pytest.mark.parametrize(
     ("computing", "said"), [(12.0, "4.00 [4.00, 4.00] more than"), (8.0, "as at 1 thread: +0.00 [+0.00, +0.00]"),
                             (6.0, "2.00 [2.00, 2.00] less than")]
