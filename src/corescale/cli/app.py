@@ -24,7 +24,7 @@ VERBS = {
 }
 """The help of each verb. cli/NAME.py has a function NAME, or for `study` an app."""
 
-NARROW = 60
+NARROW = 80
 """columns below which a table of options would cut their names, so that the help is written without one"""
 
 

@@ -239,7 +239,7 @@ def joined(words: list[str]) -> list[str]:
             values += itertools.islice(rest, count - 1)
             if len(values) < count or "--" in values:
                 needs = "NAME A,B" if count == 2 else "NAME MIN MAX"
-                raise UsageError(f"needs {needs}", where=word, remedy="and write {NAME} into the command")
+                raise UsageError(f"needs {needs}", where=word, remedy="write {NAME} into the command, too")
             result.append("=".join((values[0], ":".join(values[1:]))))
     return result
 

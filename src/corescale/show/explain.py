@@ -194,7 +194,7 @@ def _counted(shown: Shown) -> str:
 
 def brief(place: str) -> str:
     """A place without template arguments, parameters and the type that its function returns."""
-    call, at, name = place.rpartition(" at ")
+    call, at, name = text.clean(place).rpartition(" at ")
     file = re.match(r"\S+:\d+ ", name)
     name, begin = re.sub(r" ?\[(clone|abi:)[^\]]*\]", "", name), file[0] if file else ""
     if operator := re.search(r"operator *(\(\)|\[\]|new|delete|[^\w\s(<]+|<+=?>?)", name):

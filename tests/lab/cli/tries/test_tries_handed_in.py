@@ -9,7 +9,12 @@ QUIETLY = "-q -r 1 -t 1"
 
 TRIES: tuple[Try, ...] = (
     # Results of explain that somebody changed.
-    ("corescale explain -q --no-swap -t 1 --out ex -- true >/dev/null; mv ex/*/1.json e.json", 0, ""),
+    (
+        "corescale explain -q --no-swap -t 1 --out ex -- sh -c 'for k in $(seq 100000); do :; done' >/dev/null;"
+        " mv ex/*/1.json e.json; grep -c place e.json",
+        0,
+        "[1-9]",
+    ),
     ("corescale report -o e.html e.json", 0, "1 thread x "),
     (
         'sed \'s/"wall": .*/"wall": 1e999,/\' e.json > inf.json; corescale report inf.json',
@@ -43,6 +48,12 @@ TRIES: tuple[Try, ...] = (
         "0",
     ),
     ("corescale explain --no-swap -t 1 -- ./red 2>&1 | grep -c '^note: ./red failed with exit code 1: red'", 4, "1"),
+    (
+        'sed \'s/"place": "/"place": "\\\\u001b[2J/\' e.json > red.json;'
+        " corescale report red.json 2>&1 | grep -c -e Warning -e 2J",
+        1,
+        "0",
+    ),
     # A run of which a file is missing.
     (f"corescale scan {QUIETLY} --out runs -- true >/dev/null; mv runs/scan-*/1 kept; ls -d kept", 0, "kept"),
     (
@@ -82,7 +93,7 @@ TRIES: tuple[Try, ...] = (
         2,
         "corescale: --weak: 'p [*] load' calculates with load, which is text at .*; change the formula, or leave those",
     ),
-    ("COLUMNS=40 corescale scan --help | grep -c -e '--parameter-list'", 0, "1"),
+    ("COLUMNS=60 corescale scan --help | grep -c -e '--parameter-list'", 0, "1"),
     # A program that says why it failed on standard output alone.
     (
         f"corescale scan {QUIETLY} -- sh -c 'echo no heap; exit 1'",
