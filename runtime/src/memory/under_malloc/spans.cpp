@@ -11,7 +11,12 @@
 
 namespace corescale::inline v0::process_heap {
 
-constinit std::array<std::atomic<segment_bits*>, std::size_t{1} << 9> segments_here{};
+constinit segment_bits no_bits{};
+constinit std::array<segment_bits*, std::size_t{1} << 9> segments_here = [] {
+  std::array<segment_bits*, std::size_t{1} << 9> none{};
+  none.fill(&no_bits);
+  return none;
+}();
 constinit lock span_lock;
 
 namespace {
@@ -82,22 +87,21 @@ void enlist(segment* s) noexcept { list_by(s, longest_run(s->free)); }
 
 /// Makes room for the bit of a segment. False if there is no memory. Needs no lock: if two threads make the same room, one of them wins.
 bool can_mark(const void* place) noexcept {
-  auto& at = segments_here[reinterpret_cast<std::uintptr_t>(place) / segment_bytes / 64 / words_of_bits];
-  segment_bits* there = at.load(std::memory_order_relaxed);
-  if (there) return true;
-  void* const room = map(sizeof(segment_bits));
+  segment_bits*& at = bits_of(place);
+  segment_bits* none = &no_bits;
+  if (__atomic_load_n(&at, __ATOMIC_RELAXED) != none) return true;
+  auto* const room = static_cast<segment_bits*>(map(sizeof(segment_bits)));
   if (!room) return false;
-  if (!at.compare_exchange_strong(there, static_cast<segment_bits*>(room), std::memory_order_relaxed))
+  if (!__atomic_compare_exchange_n(&at, &none, room, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
     unmap(room, sizeof(segment_bits));
   return true;
 }
 
 /// Call with the lock held.
 void mark(const segment* s, bool here) noexcept {
-  const std::uintptr_t number = reinterpret_cast<std::uintptr_t>(s) / segment_bytes, place = number / 64;
+  const std::uintptr_t number = reinterpret_cast<std::uintptr_t>(s) / segment_bytes;
   const std::uint64_t bit = std::uint64_t{1} << number % 64;
-  segment_bits& bits = *segments_here[place / words_of_bits].load(std::memory_order_relaxed);
-  std::uint64_t& word = bits[place % words_of_bits];
+  std::uint64_t& word = (*__atomic_load_n(&bits_of(s), __ATOMIC_RELAXED))[number / 64 % words_of_bits];
   __atomic_store_n(&word, here ? word | bit : word & ~bit, __ATOMIC_RELAXED);
 }
 
