@@ -151,7 +151,9 @@ def test_what_cannot_be_graded_is_refused_before_anything_is_launched(tmp_path: 
     run = scanned(tmp_path, "-r", "6", "-t", "1,2", "-f", "MODE=a,b")
     asked = ("predict", str(run), "--layouts", "1x1x1")
     refused(
-        corescale(*asked, "--grade", "mpi", cwd=tmp_path), ExitCode.USAGE, "the scan also varies MODE; give a scan of"
+        corescale(*asked, "--grade", "mpi", cwd=tmp_path),
+        ExitCode.USAGE,
+        "is a fake run, and --grade launches a real program; leave out --grade",
     )
     refused(
         corescale(*asked, "--grade", "mpi", "--hosts", "x", cwd=tmp_path),
