@@ -34,7 +34,8 @@ int main(int argc, char** argv) {
   if (strcmp(what, "stuck") == 0 && rank >= size - 2)
     MPI_Recv(&byte, 1, MPI_CHAR, 0, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   if (rank == 0)
-    printf("{\"seconds\": %.9g, \"size\": %d, \"partners\": %d, \"words\": %d}\n", MPI_Wtime() - begun, size, size - 1, argc);
+    printf("{\"seconds\": %.9g, \"size\": %d, \"partners\": %d, \"words\": %d}\n", MPI_Wtime() - begun, size,
+           size - 1, argc);
   fflush(stdout);
   if ((strcmp(what, "fail") == 0 || (strcmp(what, "alone") == 0 && size > 1)) && rank == size - 1) {
     fprintf(stderr, "rank %d has had enough\n", rank);
