@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "segment_table.hpp"
 #include "sizes.hpp"
 #include "system.hpp"
 
@@ -69,25 +70,6 @@ inline segment* segment_of(const void* memory) noexcept {
 inline bool is_run(const page* p) noexcept { return !p->owner.load(std::memory_order_relaxed); }
 
 inline char* memory_of(page* p) noexcept { return segment_of(p)->memory_of(p); }
-
-/// A bit for each segment of 512 GiB of address space. Plain words, which are read and written atomically: the kernel gives them as zeros.
-inline constexpr std::size_t words_of_bits = std::size_t{1} << 11;
-using segment_bits = std::array<std::uint64_t, words_of_bits>;
-/// The bits of each 512 GiB below 2^48. Until a segment is there they are no_bits, which are all 0, so that a look-up has one branch. No
-/// program has memory above 2^48: such an address counts as the one whose lower bits it has.
-extern constinit segment_bits no_bits;
-extern constinit std::array<segment_bits*, std::size_t{1} << 9> segments_here;
-
-inline segment_bits*& bits_of(const void* memory) noexcept {
-  return segments_here[reinterpret_cast<std::uintptr_t>(memory) / segment_bytes / 64 / words_of_bits %
-                       segments_here.size()];
-}
-
-inline bool is_in_segment(const void* memory) noexcept {
-  const std::uintptr_t number = reinterpret_cast<std::uintptr_t>(memory) / segment_bytes;
-  const segment_bits& bits = *__atomic_load_n(&bits_of(memory), __ATOMIC_RELAXED);
-  return (__atomic_load_n(&bits[number / 64 % words_of_bits], __ATOMIC_RELAXED) >> number % 64 & 1) != 0;
-}
 
 /// The page of an address in a segment.
 inline page* page_of(const void* memory) noexcept {
