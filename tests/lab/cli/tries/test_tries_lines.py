@@ -106,11 +106,15 @@ TRIES: tuple[Try, ...] = (
     ),
     ("corescale compare -q 'env LD_PRELOAD=./no.so true' true", 2, "corescale: LD_PRELOAD: ./no.so: no such file, "),
     ("LD_PRELOAD=/no/x.so corescale scan -q -r 1 -t 1 -- true 2>&1 | grep -c 'x.so of this shell: no such'", 0, "1"),
-    ("corescale scan -q -r 3 -t 1,2 -- true", 3, "the program reads no number of threads: put .threads. where it goes"),
+    (
+        "corescale scan -q -r 3 -t 1,2 -- true",
+        3,
+        "the program reads no number of threads: put .threads., or .ranks. of MPI, where it goes",
+    ),
     (  # Several threads, whose number is not from a variable: differences between levels are noise as well.
         "corescale scan -q -r 2 -t 1,2 -- sh -c 'seq 999999 >/dev/null & seq 999999 >/dev/null; wait'",
         3,
-        "the program reads no number of threads: put .threads. where it goes",
+        "the program reads no number of threads: put .threads., or .ranks. of MPI, where it goes",
     ),
     (
         "corescale scan -q -r 1 -t 1 --response region:r -- true",

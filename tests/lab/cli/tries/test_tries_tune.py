@@ -45,7 +45,7 @@ TRIES: tuple[Try, ...] = (
     ("corescale tune -q --budget 3x -t 1,2,3,4 -- sh -c ': $OMP_NUM_THREADS; sleep 0.1'", 3, "no answer|not decided"),
     # What nothing reads is not raced: it could only be noise.
     ("corescale tune -q --budget 9s -t 1 -- true", 0, "keep your current launch: the program reads no number of "),
-    ("corescale tune -q --budget 9s -t 1,2 -w 3 -- true | sed -n 4p", 0, "  true$"),
+    ("corescale tune -q --budget 9s -t 1,2 -w 3 -- true | sed -n '/^your current/{n;p}'", 0, "  true$"),
     ("corescale tune -q --budget 9s -f k=1 -t 1,2 -- sleep 0.0{k}", 0, "keep k=1: the program reads no number of "),
     (
         "corescale tune -q --budget 9s -t 1,2 --rehearse 0.01 -- sleep 0.02",
