@@ -9,16 +9,26 @@
 #pragma GCC visibility push(hidden)
 namespace corescale::inline v0::detail {
 
-/// A caller that runs its loop by itself, because the team was busy, while this lives.
+/// A caller that runs its loop by itself, because the team was busy, until it leaves.
 /// Each has a core that a round of the default team then lacks.
 class lone_caller {
  public:
-  lone_caller() noexcept { callers.fetch_add(1, std::memory_order_relaxed); }
+  lone_caller() noexcept { enter(); }
   ~lone_caller() {
-    if (born_in_ == fork_generation()) callers.fetch_sub(1, std::memory_order_relaxed);
+    if (counted_) leave();
   }
   lone_caller(const lone_caller&) = delete;
   lone_caller& operator=(const lone_caller&) = delete;
+
+  void enter() noexcept {
+    born_in_ = fork_generation();
+    counted_ = true;
+    callers.fetch_add(1, std::memory_order_relaxed);
+  }
+  void leave() noexcept {
+    counted_ = false;
+    if (born_in_ == fork_generation()) callers.fetch_sub(1, std::memory_order_relaxed);
+  }
 
   static std::uint32_t count() noexcept { return callers.load(std::memory_order_relaxed); }
 
@@ -27,7 +37,8 @@ class lone_caller {
 
  private:
   inline static constinit std::atomic<std::uint32_t> callers{0};
-  const std::uint64_t born_in_ = fork_generation();
+  std::uint64_t born_in_ = 0;
+  bool counted_ = false;
 };
 
 }  // namespace corescale::detail

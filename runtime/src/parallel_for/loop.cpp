@@ -422,7 +422,7 @@ void run_until_taken(const loop_call& call, bool timed) {
   const double tick = ns_per_tick();
   std::uint64_t begin = 0, size = 1, own_ticks = 0;
   bool taken = false;
-  std::optional<lone_caller> alone(std::in_place);
+  lone_caller alone;
   for (std::uint64_t last = ticks(); begin < call.n && !taken; last = ticks()) {
     const std::uint64_t end = begin + std::min(size, call.n - begin);
     call.body(begin, end);
@@ -436,9 +436,9 @@ void run_until_taken(const loop_call& call, bool timed) {
     } else {
       size = std::max<std::uint64_t>(1, size / 2);
       if (begin == call.n) break;
-      alone.reset();
+      alone.leave();
       taken = divide_rest(call, begin, iteration_ns);
-      if (!taken) alone.emplace();
+      if (!taken) alone.enter();
     }
   }
   if (timed && call.record)
