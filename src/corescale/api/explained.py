@@ -123,7 +123,7 @@ def keep(shown: Mapping[str, Any], folder: Path) -> Path:
 
 def is_result(path: Path) -> bool:
     """Whether a path belongs to explain: a folder of its results, or a file."""
-    return path.suffix == ".json" or (paths.is_folder(path) and bool(kept(path)))
+    return ".json" in (path.suffix, paths.real(path).suffix) or (paths.is_folder(path) and bool(kept(path)))
 
 
 def earlier(place: str, where: str) -> tuple[Path, Mapping[str, Any]]:

@@ -19,10 +19,12 @@ from corescale.records import Configuration, Record
 from corescale.show.result import Result
 
 
-def loaded(path: Path) -> store.Run:
-    """The run of a folder or an archive; raises StoreError if it has nothing to show yet."""
+def loaded(path: Path, *, untimed: bool = False) -> store.Run:
+    """The run of a folder or an archive; raises StoreError if it has nothing to show yet. `untimed`: a finished tune
+    that found nothing else to launch has its answer to show."""
     run = store.load(path)
-    if not any(record.timed for record in run.records):
+    answered = untimed and run.finished and run.experiment.verb == "tune" and bool(run.records)
+    if not answered and not any(record.timed for record in run.records):
         goes_on = "the command that began it continues it"
         remedy = "measure more levels, or with more --budget" if run.finished else goes_on
         raise StoreError("holds no complete block of launches", where=str(run.folder), remedy=remedy)

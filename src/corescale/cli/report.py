@@ -78,7 +78,7 @@ def report(words: list[str], asked: ReportRequest) -> None:
 
     machine = Machine.here()
     given = [_named(path) for path in runs]
-    found = [shown_as(loaded(path), asked.study, machine) for _, path in given]
+    found = [shown_as(loaded(path, untimed=len(given) == 1), asked.study, machine) for _, path in given]
     _must_differ(found)
     run = found[0] if len(found) == 1 else _together(found, [name for name, _ in given])
     shown = result(run, machine)

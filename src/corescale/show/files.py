@@ -54,7 +54,7 @@ GENERATOR = b'<meta name="generator" content="corescale '
 
 def must_be_ours(page: str, runs: Iterable[Path] = ()) -> None:
     """Raises UsageError for a page that would replace a file which is not a report, or lie in one of these runs."""
-    remedy = "name another file: -o FILE"
+    remedy = "name another file"
     whole = paths.real(page)
     if any(whole.is_relative_to(paths.real(run)) for run in runs):
         raise UsageError("lies in a run folder, and reports are not written there", where=page, remedy=remedy)

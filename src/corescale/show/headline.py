@@ -351,7 +351,7 @@ def why_keep(found: Recommendation) -> str:
     if found.gain is None:
         return f"{name} looks faster, but no confirmation pairs confirmed it"
     now, gain = current(found.untyped), found.gain
-    if gain.low is None and gain.estimate > 1:
+    if gain.low is None:
         return text.than(name, now, gain, found.confidence)
     seen = text.as_fast(name, now, gain, found.confidence)
     if found.confirmation is None or found.confirmation.verdict is not None:

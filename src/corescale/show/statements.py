@@ -42,7 +42,7 @@ VERDICTS: dict[Verdict, tuple[str, str]] = {
     "equal": ("is equal within the margin", "are equal within the margin"),
     "does not hold": ("does not hold", "do not hold"),
     "open": ("is open", "are open"),
-    "not on this machine": ("cannot be asked here", "cannot be asked here"),
+    "not on this machine": ("has no answer here", "have no answer here"),
 }
 """A verdict as a verb, for one and for several."""
 
@@ -60,7 +60,7 @@ def levels(at: Mapping[str, Level]) -> str:
 
 def _ratio(found: Answer) -> str:
     if found.verdict == "not on this machine":
-        here = "not measured" if found.why.startswith(LEFT_OUT) else "not on this machine"
+        here = "not measured" if found.why.startswith((LEFT_OUT, "no launch")) else "not on this machine"
         return f"{here}: {found.why}"
     alone = f"{found.finding.y} over a straight line of {found.finding.line}" if found.finding.line else found.finding.y
     what = "difference" if found.finding.difference else "ratio" if found.finding.b is not None else alone

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from corescale import cli, native
+from corescale.api import explained as results
 from corescale.api import explaining, measuring
 from corescale.cli.explain import swapped
 from corescale.conclude.explain.comparison import MOST_LAUNCHES
@@ -29,6 +30,13 @@ def explained(*words: str, cwd: Path, code: ExitCode = ExitCode.OK) -> dict[str,
     done = corescale("explain", "--json", "--no-swap", *words, cwd=cwd)
     assert done.returncode == code, done.stderr
     return whole(done.stdout)
+
+
+def test_a_link_to_a_result_is_a_result(tmp_path: Path) -> None:
+    (tmp_path / "1.json").write_text("{}")
+    (tmp_path / "linked").symlink_to("1.json")
+    (tmp_path / "other").write_text("{}")
+    assert results.is_result(tmp_path / "linked") and not results.is_result(tmp_path / "other")
 
 
 def whole(said: str) -> dict[str, Any]:

@@ -122,6 +122,19 @@ def test_no_bound_is_said_beside_a_larger_estimate_before_anything_is_decided() 
     assert "of the best" in recommendation(recommend(made[:-2], experiment, picked=now))
 
 
+def test_a_single_confirmation_pair_says_only_how_it_looks() -> None:
+    experiment = command_line.tune(TuneRequest(threads="2,4", budget="none"), ["x"], MACHINE)
+    now, other = configurations(experiment)[:2]
+    made = [
+        play_record(c, 1.0 + 0.01 * ((k + o) % 3), block=k, order=o)
+        for k in range(6)
+        for o, c in enumerate((now, other))
+    ]
+    made += [play_record(c, t, block=9, phase="confirm") for c, t in ((now, 1.0), (other, 1.04))]
+    said = recommendation(recommend(made, experiment, picked=other))
+    assert " looks 1.04" in said and "x slower than " in said and "there is no 95% interval" in said
+
+
 def test_a_launch_that_failed_too_often_is_not_to_be_used() -> None:
     experiment = command_line.tune(TuneRequest(threads="1,2", budget="none"), ["x"], MACHINE)
     now, other = configurations(experiment)[:2]

@@ -115,6 +115,11 @@ TRIES: tuple[Try, ...] = (
         "corescale: --more: goes on with the launches of the last run, and",
     ),
     ("corescale tune -q --more --out more >/dev/null; ls -r more/tune-*", 0, "2$"),
+    (  # A tune that found nothing else to launch is shown again with its answer.
+        "corescale tune -q -t 1,2 --out kept -- sleep 0.01 >/dev/null && corescale report -o kept.html kept/tune-*/1",
+        0,
+        "keep your current launch: the program reads no number of threads",
+    ),
 )
 
 

@@ -11,6 +11,7 @@ from corescale.conclude.frame import frame
 from corescale.declare.experiment import Command, Experiment, Factor
 from corescale.declare.outputs import Finding, Selection
 from corescale.records import Configuration
+from corescale.show import statements
 from support.samples import records
 
 EXPERIMENT = Experiment(
@@ -55,3 +56,5 @@ def test_an_answer_has_it() -> None:
     asked = Finding(name="x", statement="y", a={"mode": "slow"}, b={"mode": "quick"}, claim="> 1")
     (answer,) = answers(ROWS, EXPERIMENT, asked)
     assert (answer.verdict, answer.why) == ("not on this machine", "no launch succeeded at mode=slow")
+    assert statements.answer(answer) == "not measured: no launch succeeded at mode=slow"
+    assert statements.findings([answer]) == "1 statement: 1 has no answer here"
