@@ -8,24 +8,24 @@ namespace {
 using number = CppAD::AD<double>;
 
 template <class Kernel>
-std::vector<double> gradient() {
-  static const std::vector<double> at = Kernel::at(), one{1.0};
+CppAD::ADFun<double> recorded(const std::vector<double>& at) {
   std::vector<number> x(at.begin(), at.end());
   CppAD::Independent(x);
   const std::vector<number> y{Kernel::value(x.data())};
-  CppAD::ADFun<double> f(x, y);
+  return CppAD::ADFun<double>(x, y);
+}
+
+template <class Kernel>
+std::vector<double> gradient() {
+  static const std::vector<double> at = Kernel::at(), one{1.0};
+  CppAD::ADFun<double> f = recorded<Kernel>(at);
   return f.Reverse(1, one);
 }
 
 template <class Kernel>
 std::vector<double> replay() {
   static const std::vector<double> at = Kernel::at(), one{1.0};
-  static CppAD::ADFun<double> f = [] {
-    std::vector<number> x(at.begin(), at.end());
-    CppAD::Independent(x);
-    const std::vector<number> y{Kernel::value(x.data())};
-    return CppAD::ADFun<double>(x, y);
-  }();
+  static CppAD::ADFun<double> f = recorded<Kernel>(at);
   f.Forward(0, at);
   return f.Reverse(1, one);
 }
@@ -33,10 +33,7 @@ std::vector<double> replay() {
 template <class Kernel>
 std::vector<double> hessian_vector() {
   static const std::vector<double> at = Kernel::at(), along = bench::direction(at.size()), weights{0.0, 1.0};
-  std::vector<number> x(at.begin(), at.end());
-  CppAD::Independent(x);
-  const std::vector<number> y{Kernel::value(x.data())};
-  CppAD::ADFun<double> f(x, y);
+  CppAD::ADFun<double> f = recorded<Kernel>(at);
   f.Forward(1, along);
   const std::vector<double> both = f.Reverse(2, weights);
   std::vector<double> all;
@@ -47,12 +44,7 @@ std::vector<double> hessian_vector() {
 template <class Kernel>
 std::vector<double> replay_hessian_vector() {
   static const std::vector<double> at = Kernel::at(), along = bench::direction(at.size()), weights{0.0, 1.0};
-  static CppAD::ADFun<double> f = [] {
-    std::vector<number> x(at.begin(), at.end());
-    CppAD::Independent(x);
-    const std::vector<number> y{Kernel::value(x.data())};
-    return CppAD::ADFun<double>(x, y);
-  }();
+  static CppAD::ADFun<double> f = recorded<Kernel>(at);
   f.Forward(0, at);
   f.Forward(1, along);
   const std::vector<double> both = f.Reverse(2, weights);

@@ -21,7 +21,7 @@ from corescale.declare.experiment import Experiment
 from corescale.declare.grid import baseline, configurations
 from corescale.declare.request import CompareRequest, ScanRequest, TuneRequest
 from corescale.errors import ExitCode
-from corescale.records import Record
+from corescale.records import Configuration, Record
 from corescale.show import columns, terminal, text
 from corescale.show.headline import beside, headline, recommendation, stop
 from corescale.show.naming import label
@@ -105,16 +105,18 @@ def test_a_level_that_never_succeeds_says_how_it_ended_in_the_first_line() -> No
     assert headline(concluded(mixed, experiment, {}, {})).startswith("2 threads: all 3 launches failed; 1 thread took")
 
 
+def _with_one_pair(*seconds: float) -> tuple[Experiment, tuple[Configuration, ...], list[Record]]:
+    """Six blocks in which two configurations take as long, and a confirmation pair of these times."""
+    experiment = command_line.tune(TuneRequest(threads="2,4", budget="none"), ["x"], MACHINE)
+    both = configurations(experiment)[:2]
+    made = [play_record(c, 1.0 + 0.01 * ((k + o) % 3), block=k, order=o) for k in range(6) for o, c in enumerate(both)]
+    pair = [play_record(c, t, block=9, phase="confirm") for c, t in zip(both, seconds, strict=True)]
+    return experiment, both, made + pair
+
+
 def test_no_bound_is_said_beside_a_larger_estimate_before_anything_is_decided() -> None:
     """The bound is of the blocks of the race, and the estimate of a single pair."""
-    experiment = command_line.tune(TuneRequest(threads="2,4", budget="none"), ["x"], MACHINE)
-    now, other = configurations(experiment)[:2]
-    made = [
-        play_record(c, 1.0 + 0.01 * ((k + o) % 3), block=k, order=o)
-        for k in range(6)
-        for o, c in enumerate((now, other))
-    ]
-    made += [play_record(c, t, block=9, phase="confirm") for c, t in ((now, 4.9), (other, 1.0))]
+    experiment, (now, other), made = _with_one_pair(4.9, 1.0)
     found = recommend(made, experiment, picked=other)
     assert not found.decided and found.gain is not None and found.gain.estimate > 4
     said = recommendation(found)
@@ -123,14 +125,7 @@ def test_no_bound_is_said_beside_a_larger_estimate_before_anything_is_decided() 
 
 
 def test_a_single_confirmation_pair_says_only_how_it_looks() -> None:
-    experiment = command_line.tune(TuneRequest(threads="2,4", budget="none"), ["x"], MACHINE)
-    now, other = configurations(experiment)[:2]
-    made = [
-        play_record(c, 1.0 + 0.01 * ((k + o) % 3), block=k, order=o)
-        for k in range(6)
-        for o, c in enumerate((now, other))
-    ]
-    made += [play_record(c, t, block=9, phase="confirm") for c, t in ((now, 1.0), (other, 1.04))]
+    experiment, (_, other), made = _with_one_pair(1.0, 1.04)
     said = recommendation(recommend(made, experiment, picked=other))
     assert " looks 1.04" in said and "x slower than " in said and "there is no 95% interval" in said
 
