@@ -13,6 +13,7 @@ import pytest
 
 from corescale import native
 from corescale.show import html
+from corescale.show.charts import drawing
 from support import samples
 from support.scripts import script
 
@@ -107,7 +108,9 @@ def test_a_result_without_a_plan_for_a_month_is_one_line(
     assert re.search(r"result.json: (month \d has no plan|no cost and gap)", done.stderr), done.stderr
 
 
-def test_bad_input_is_one_line(found: Path, tmp_path: Path) -> None:
+def test_bad_input_is_one_line(found: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("save", "inline"):
+        monkeypatch.setattr(drawing, name, lambda *_: "")
     for options, message in (
         (["--month", "3"], r"plan.csv: no month 3; it has 1, 2"),
         (["--into", str(found / "plan.csv")], r"is not a report of corescale; give the report.html of a run"),

@@ -227,7 +227,7 @@ class TestMemory:
 
 class TestManyProcesses:
     def test_orphans_do_not_swell_the_report(self) -> None:
-        words = [SPAWNER, "--report", "1", "--", FIXTURE, "orphans", "3000"]
+        words = [SPAWNER, "--report", "1", "--", FIXTURE, "orphans", "1000"]
         text = subprocess.run(words, stdout=subprocess.PIPE, check=True).stdout
         report = json.loads(text)
         assert len(text) < 100_000

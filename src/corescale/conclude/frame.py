@@ -5,7 +5,8 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from corescale.conclude.warnings import memory_kind, warnings
+from corescale.conclude.noise import flag_launches
+from corescale.conclude.warnings import memory_kind
 from corescale.declare import arithmetic
 from corescale.declare.catalogue import allocators
 from corescale.declare.experiment import Experiment
@@ -32,7 +33,7 @@ def frame(
     import pandas as pd  # noqa: PLC0415
 
     timed = [record for record in records if record.phase in phases]
-    noisy, kind = warnings(timed, experiment).noisy, memory_kind(timed)
+    noisy, kind = {flag.launch for flag in flag_launches(timed) if timed[flag.launch].timed}, memory_kind(timed)
     blocks: dict[Level | None, dict[int, int]] = {}
     for record in timed:
         of_machine = blocks.setdefault(record.configuration.get("machine"), {})

@@ -158,6 +158,7 @@ def test_errors_are_those_of_the_library(tmp_path: Path) -> None:
     assert issubclass(ProgramError, lab.CorescaleError)
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("folder", FIXTURES.values(), ids=FIXTURES)
 def test_every_run_is_shown(folder: Path, tmp_path: Path) -> None:
     run = lab.load(folder)

@@ -20,8 +20,8 @@ from corescale.observe.run import run
 from support import edits
 from support.policies import blocks
 
-EVERY = int(os.environ.get("CORESCALE_EDITS", len(edits.INSTEAD) + 1))
-"""edits to the next one that is also shown, so that each value has its turn; 1 for all of them, in minutes"""
+EVERY = 1 if edits.STEP == 1 else len(edits.INSTEAD) + 1
+"""edits to the next one that is also shown, so that each value has its turn"""
 
 REQUEST = ScanRequest(threads="1,2", runs=6, metric=["bytes=peak-memory"], prepare="true")
 

@@ -130,7 +130,7 @@ def test_last_object_on_stdout(
     assert parse_results(tmp_path, stdout) == ProgramResult((), metrics, checks, work)
 
 
-@given(st.text())
-def test_any_stdout_is_survived(text: str) -> None:
-    found = parse_results(Path("/nonexistent"), text)
+@given(st.binary())
+def test_any_stdout_is_survived(written: bytes) -> None:
+    found = parse_results(Path("/nonexistent"), written.decode(errors="replace"))
     assert found.regions == () and all(map(math.isfinite, found.metrics.values()))

@@ -59,8 +59,9 @@ def leads(extra: Callable[[Configuration, float], float], slower: float) -> list
     """The verdicts of both statements where so many seconds are added to work that is shared evenly."""
     asked = shipped("threads_and_mpi_memory")
     made = played(asked, lambda c: work(c, slower) / c.layout.p + extra(c, work(c, slower)))
+    rows = frame(made, asked)
     findings = [one for one in asked.study.outputs if isinstance(one, Finding)]
-    return [{answer.verdict for answer in answers(frame(made, asked), asked, one)} for one in findings]
+    return [{answer.verdict for answer in answers(rows, asked, one)} for one in findings]
 
 
 @pytest.mark.parametrize("slower", SLOWER)

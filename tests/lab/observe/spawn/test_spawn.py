@@ -267,10 +267,10 @@ def unchanged(tmp_path: Path) -> Iterator[Path]:
     assert eventually(lambda: {*memory_groups()} <= groups, 5)
 
 
-def test_a_thousand_launches_leave_nothing_behind(unchanged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_launches_leave_nothing_behind(unchanged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(unchanged))
     spawner = Spawner()
     request = SpawnRequest(("sh", "-c", "echo text; sleep 100 & :"))
-    for _ in range(1000):
+    for _ in range(50):
         report = spawner.spawn(request)
         assert (report.status, report.leftovers, report.survivors) == ("ok", 1, ())
