@@ -75,9 +75,14 @@ def _adapter() -> TypeAdapter[Passport]:
     return TypeAdapter(Passport)
 
 
+def standard() -> Path:
+    """The file of the passport unless VARIABLE names another one."""
+    return standard_file().with_name("noise.json")
+
+
 def file() -> Path:
     """The file of the passport."""
-    return Path(os.environ.get(VARIABLE) or standard_file().with_name("noise.json"))
+    return Path(os.environ.get(VARIABLE) or standard())
 
 
 def text(passport: Passport) -> str:

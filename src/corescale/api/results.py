@@ -23,12 +23,15 @@ def loaded(path: Path, *, untimed: bool = False) -> store.Run:
     """The run of a folder or an archive; raises StoreError if it has nothing to show yet. `untimed`: a finished tune
     that found nothing else to launch has its answer to show."""
     run = store.load(path)
-    answered = untimed and run.finished and run.experiment.verb == "tune" and bool(run.records)
-    if not answered and not any(record.timed for record in run.records):
-        goes_on = "the command that began it continues it"
-        remedy = "measure more levels, or with more --budget" if run.finished else goes_on
-        raise StoreError("holds no complete block of launches", where=str(run.folder), remedy=remedy)
-    return run
+    answered = run.finished and run.experiment.verb == "tune" and bool(run.records)
+    if any(record.timed for record in run.records) or (answered and untimed):
+        return run
+    what, remedy = (
+        ("is a tune that timed no launch", "scan the program") if answered else
+        ("holds no complete block of launches", "measure more levels, or with more --budget" if run.finished else
+         "the command that began it continues it")
+    )  # fmt: skip
+    raise StoreError(what, where=str(run.folder), remedy=remedy)
 
 
 def must_be_as_real(run: store.Run, on: str, where: str) -> None:
@@ -63,14 +66,15 @@ def concluded(
 
 
 def _lines(run: store.Run, machine: Machine, reads: frozenset[str] | None) -> Iterator[tuple[Configuration, str]]:
-    """The line of every configuration that this machine can launch; for a fake run, the line that a person would
-    type."""
+    """The line of every configuration that was launched, and that this machine can launch; for a fake run, the line
+    that a person would type."""
     with contextlib.suppress(CorescaleError):
         kind = _kind(run)
         if kind is not None and kind.only_if_asked:
             machine = kind.machine(run.option)
         launcher = kind.create(run.experiment, machine, run.option) if kind is not None else None
-        for chosen in configurations(run.experiment):
+        launched = {record.configuration for record in run.records}
+        for chosen in filter(launched.__contains__, configurations(run.experiment)):
             with contextlib.suppress(CorescaleError):
                 own = launcher.line(chosen, reads) if launcher else ""
                 yield chosen, own or launch(run.experiment, chosen, machine).needed(reads).line

@@ -45,15 +45,15 @@ def main() -> None:
     try:
         _must_have_room()
         sys.exit(_run(sys.argv[1:]))
-    except CorescaleError as error:
-        fail(str(error), error.exit_code)
     except KeyboardInterrupt as end:
         fail(_interrupted(), interruptions.exit_code(end))
     except Exception as error:
+        if os.strerror(errno.ENOENT) in str(error) and _folder_is_gone():
+            fail("the working folder was removed; cd to a folder that is there", ExitCode.STORE)
+        if isinstance(error, CorescaleError):
+            fail(str(error), error.exit_code)
         if isinstance(error.__cause__, KeyboardInterrupt):  # as typer passes it on
             fail(_interrupted(), interruptions.exit_code(error.__cause__))
-        if isinstance(error, FileNotFoundError) and _folder_is_gone():
-            fail("the working folder was removed; cd to a folder that is there", ExitCode.STORE)
         if isinstance(error, ImportError):
             remedy = "raise ulimit -v, or install corescale again"
             fail(f"a part cannot be loaded: {error}; {remedy}", ExitCode.UNAVAILABLE)

@@ -74,10 +74,12 @@ def calibrate(
 
 
 def _write(machine: Machine, file: Path, *, asked: bool, quiet: bool) -> None:
-    """`asked`: the file was named, so a doubtful calibration may replace a good one there."""
+    """`asked`: the file was named. Then a doubtful calibration may replace a good one, and no other file."""
     if str(file) == "-":
         raise UsageError("writes a file", where="--output -", remedy="name one")
     files.must_be_writable(str(file))
+    if asked:
+        files.must_be_ours(str(file), kind="calibration")
     with Console(stderr=True, quiet=quiet).status("measuring this machine") as status:
         found = constants.measure(machine, status.update)
     keeps = bool(found.warning) and not asked and _is_good(file, found.machine)

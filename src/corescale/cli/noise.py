@@ -37,12 +37,15 @@ def measured(duration: str, words: Sequence[str], *, json: bool) -> None:
     machine, command = launchers.machine("", {}), shlex.join(words)
     commands = ({command: command} if command else {}) | {SENTINEL: _sentinel()}  # the one that may fail comes first
     share = quantities.seconds(duration, "--noise") / len(commands)
+    each = f"{share:.3g} s" + " for each of the command and the sentinel" * (len(commands) > 1)
     file = passport.file()
     if not file.parent.is_dir():
         files.make_folder(file.parent)
     files.must_be_writable(str(file))
+    if file != passport.standard():
+        files.must_be_ours(str(file), kind="noise passport")
     runs = str(file.with_suffix(".runs"))
-    found = {name: _pairs(one, share, machine, runs) for name, one in commands.items()}
+    found = {name: _pairs(one, share, each, machine, runs) for name, one in commands.items()}
     files.write(str(file), passport.text(Passport(machine.fingerprint(), _earlier(machine) | found)))
     if json:
         typer.echo(json_format.dumps({name: asdict(pairs) for name, pairs in found.items()}))
@@ -70,7 +73,8 @@ def _sentinel() -> str:
     return shlex.join([sys.executable, "-I", "-S", "-c", loop.format(count)])
 
 
-def _pairs(command: str, seconds: float, machine: Machine, runs: str) -> Pairs:
+def _pairs(command: str, seconds: float, said: str, machine: Machine, runs: str) -> Pairs:
+    """The pairs that fit into these seconds, which a message calls `said`."""
     request = CompareRequest(name=["A", "B"], budget=f"{seconds:f}s", max_runs=MOST_PAIRS, width="0.001%", fresh=True,
                              timeout="10m", out=runs)  # fmt: skip
     experiment = command_line.compare(request, [command, command], machine)
@@ -82,15 +86,14 @@ def _pairs(command: str, seconds: float, machine: Machine, runs: str) -> Pairs:
         ended = error.what.removeprefix(f"{request.name[0]} ").rpartition("; the last one ")[2]
         raise ProgramError(f"{ended}, so its noise says nothing", where=command, remedy="make it work") from error
     except InconclusiveError as error:
-        what = f"{text.duration(seconds)} allow no pair"
-        raise InconclusiveError(what, where="--noise", remedy="give it more time") from error
+        raise InconclusiveError(f"{said} allow no pair", where="--noise", remedy="give it more time") from error
     made = run.records
     if failed := next((record for record in made if record.timed and not record.ok), None):
         remedy = f"its output is in {run.folder}"
         raise ProgramError(f"fails (exit {failed.exit_code}), so its noise says nothing", where=command, remedy=remedy)
     calm, times = warnings(made, experiment).undisturbed, table(made, experiment.response)
     if len(times.blocks) < FEWEST:
-        what = f"{text.duration(seconds)} allow only {text.count(len(times.blocks), 'pair')}"
+        what = f"{said} allow only {text.count(len(times.blocks), 'pair')}"
         raise InconclusiveError(what, where="--noise", remedy="give it more time")
     kept = table(calm, experiment.response)
     usual = kept if len(kept.blocks) >= CALM * len(times.blocks) else times  # this machine is mostly disturbed

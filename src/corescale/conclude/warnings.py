@@ -40,14 +40,15 @@ def warnings(records: Sequence[Record], experiment: Experiment, width: float | N
     flags = noise.flag_launches(timed)
     bad = noise.disturbed(timed, flags)
     undisturbed = tuple(record for record in records if not record.timed or record.block not in bad)
-    failing, recorded = _recorded(timed, experiment)
     busy, noisy = _flagged(flags, timed, width)
+    told = timed or records  # a race without anything to compare has only launches before its blocks
+    failing, recorded = _recorded(told, experiment)
     lines = [
         *failing,
-        *_unreported(timed, experiment),
+        *_unreported(told, experiment),
         *_quantised(timed, experiment),
         *(said for each in agreements(records, experiment) for said in each.broken),
-        *_left_running(timed),
+        *_left_running(told),
         *busy,
         *_drift(records, experiment),
         *_nodes(records, experiment),

@@ -40,14 +40,14 @@ def distinguishable(experiment: Experiment, reads: Collection[str] | None) -> tu
     everyone, names = configurations(experiment), ineffective(experiment, reads)
     if not names:
         return everyone
-    now, kept = baseline(experiment), dict[tuple[tuple[str, Level], ...], Configuration]()
-    for chosen in sorted(everyone, key=lambda one: any(one.get(name) != now.get(name) for name in names)):
-        kept.setdefault(_without(chosen, names), chosen)
-    return tuple(chosen for chosen in everyone if kept[_without(chosen, names)] == chosen)
-
-
-def _without(chosen: Configuration, names: Collection[str]) -> tuple[tuple[str, Level], ...]:
-    return tuple(pair for pair in chosen.levels if pair[0] not in names)
+    usual = [pair for pair in baseline(experiment).levels if pair[0] in names]
+    kept = dict[tuple[tuple[str, Level], ...], Configuration]()
+    for chosen in everyone:
+        others = tuple(pair for pair in chosen.levels if pair[0] not in names)
+        if others not in kept or all(pair in chosen.levels for pair in usual):
+            kept[others] = chosen
+    left = {*kept.values()}
+    return tuple(chosen for chosen in everyone if chosen in left)
 
 
 def ineffective(experiment: Experiment, reads: Collection[str] | None) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from corescale.declare.experiment import SERIAL, Experiment, Factor
 from corescale.declare.outputs import EXTREMES, extreme, listed
 from corescale.errors import UsageError
 from corescale.machine import Machine
-from corescale.records import INHERITED, Configuration, Layout, Level, Phase
+from corescale.records import COMMAND, INHERITED, Configuration, Layout, Level, Phase
 
 REMEMBERED = 4
 """experiments at most whose configurations are cached"""
@@ -144,6 +144,29 @@ def configuration(experiment: Experiment, levels: Mapping[str, Level]) -> Config
     for factor in experiment.factors:
         layout = factor.how.layout(levels[factor.name], layout)
     return Configuration(tuple((factor.name, levels[factor.name]) for factor in experiment.factors), layout)
+
+
+def choices_of_programs(experiment: Experiment) -> tuple[Configuration, ...]:
+    """A configuration for each choice of programs and libraries: of those that differ only in other levels, the first.
+
+    A program or a file is named by the first word of a command, by any word with a slash, and by each word for a shell.
+    """
+    rehearsed = [experiment.command(Configuration(), "rehearse")] if experiment.tuning.rehearsal else []
+    commands = (*experiment.commands, *rehearsed)
+    naming = [word for each in commands for k, word in enumerate(each.argv) if not k or "/" in word or each.shell]
+    named = template.placeholders(naming)
+    if not named <= {factor.name for factor in experiment.factors}:
+        return configurations(experiment)
+    kept = [
+        factor.name
+        for factor in experiment.factors
+        if not factor.how.fills or factor.name in named or any("/" in str(level) for level in factor.levels)
+    ]
+    found = dict[tuple[Level | None, ...], Configuration]()
+    for chosen in configurations(experiment):
+        levels = dict(chosen.levels)
+        found.setdefault(tuple(levels.get(name) for name in (COMMAND, *kept)), chosen)
+    return tuple(found.values())
 
 
 def parameters(experiment: Experiment, chosen: Configuration) -> dict[str, Level]:

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Command templates: `{name}` is a placeholder, `{{name}}` is `{name}` as text, and any other brace is as typed."""
 
+import itertools
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
 
 from corescale.errors import UsageError, nearest
 
@@ -13,6 +15,10 @@ _TOKEN = re.compile(rf"\{{(\{{{NAME}\}})\}}|\{{({NAME})\}}")
 _QUOTED = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""", re.DOTALL)
 _STARTER = re.compile(r"(?:^|[\s/;&|(])((?:mpirun|mpiexec|orterun|prterun|srun)(?:\.\w+)?)(?=\s|$)")
 _OPERATOR = re.compile(r"[;<>|&()]+|[*`]|\$(?=[\w({])|(?<!\S)~")
+_BETWEEN = ("|", "||", "&&", ";")
+_REDIRECTION = re.compile(r"\d?(?:>>?|<)")
+_PLAIN = re.compile(r"[\w@%+=:,./{}-]+|[|&;<>\d]+")
+"""matches operators, and words that no shell changes"""
 
 
 def words(text: str, where: str) -> tuple[str, ...]:
@@ -32,11 +38,23 @@ def split(text: str, where: str, shell: str = "--shell") -> tuple[str, ...]:
     operator = _OPERATOR.search(_QUOTED.sub("", text))
     if operator is None:
         return found
-    raise UsageError(
-        f"{operator[0]!r} in {text!r} is for a shell, and no shell is used",
-        where=where,
-        remedy=f"write sh -c {shlex.quote(text)}, or add {shell}",
-    )
+    raise _for_a_shell(operator[0], text, where, shell)
+
+
+def _for_a_shell(operator: str, text: str, where: str, shell: str = "--shell") -> UsageError:
+    remedy = f"write sh -c {shlex.quote(text)}, or add {shell}"
+    return UsageError(f"{operator!r} in {text!r} is for a shell, and no shell is used", where=where, remedy=remedy)
+
+
+def must_need_no_shell(argv: Sequence[str], where: str) -> None:
+    """Raises UsageError if separate words are `a | b`, `a && b`, `a ; b` or `a > file`, which only a shell understands.
+
+    Programs have such words too, as `find -exec a {} ;`, so those between commands count only before a program.
+    """
+    for word, following in itertools.pairwise(argv[1:]):
+        if _REDIRECTION.fullmatch(word) or (word in _BETWEEN and shutil.which(following)):
+            text = " ".join(one if _PLAIN.fullmatch(one) else shlex.quote(one) for one in argv)
+            raise _for_a_shell(word, text, where)
 
 
 def shell_words(text: str) -> tuple[str, ...]:

@@ -174,7 +174,8 @@ class _Loop:
         if buys < wanted:
             self.watcher.note(
                 f"a launch takes {each:.3g} s in all, so the rest of --budget {stop.budget:g}s buys about {buys}"
-                f" launches; {others + 1} configurations need about {wanted}: --budget {math.ceil(wanted * each / 60)}m"
+                f" launch{'es' * (buys != 1)}; {others + 1} configurations need about {wanted}:"
+                f" --budget {math.ceil(wanted * each / 60)}m"
             )
 
     def warm_ups(self) -> Iterator[Block]:

@@ -196,11 +196,12 @@ def of(result: Result) -> Table:
 
 
 def _named(name: str, result: Result) -> tuple[Column, ...]:
-    """The columns, with the response under its name and one for each metric; without the gate if none was asked for."""
+    """The columns: the response under its name, one for each other metric, and the gate if one was asked for."""
     response = result.experiment.response
     heading, form = text.quantity_name(response), Format(text.quantity(response), INTERVAL)
     given = [replace(c, heading=heading, format=form) if c.format is RESPONSE else c for c in TABLES[name]]
-    given += [_metric(metric) for metric in result.experiment.metrics if name == "Candidate"]
+    others = (metric for metric in result.experiment.metrics if f"metric:{metric}" != response)
+    given += [_metric(metric) for metric in others if name == "Candidate"]
     gated = isinstance(result.conclusion, tuple) and any(one.gate for one in result.conclusion)
     return tuple(sorted((c for c in given if gated or c.format is not GATE), key=lambda c: c.importance == DOCUMENT))
 

@@ -48,25 +48,29 @@ def must_be_writable(target: str) -> None:
         raise UsageError(f"cannot be written: {why}", where=target, remedy=NAME_ANOTHER)
 
 
-GENERATOR = b'<meta name="generator" content="corescale '
-"""by which a page is known; show/html/templates/page.html has it among its first lines"""
+MARKS = {
+    "report": b'<meta name="generator" content="corescale ',  # show/html/templates/page.html
+    "calibration": b"# corescale calibrate: ",
+    "noise passport": b'{\n "machine": ',
+}
+"""by which the formats of corescale are known, among their first lines; those of exports belong to other tools"""
 
 
-def must_be_ours(page: str, runs: Iterable[Path] = ()) -> None:
-    """Raises UsageError for a page that would replace a file which is not a report, or lie in one of these runs."""
+def must_be_ours(file: str, runs: Iterable[Path] = (), kind: str = "report") -> None:
+    """Raises UsageError for a file that would replace one of another kind, or lie in one of these runs."""
     remedy = "name another file"
-    whole = paths.real(page)
+    whole = paths.real(file)
     if any(whole.is_relative_to(paths.real(run)) for run in runs):
-        raise UsageError("lies in a run folder, and reports are not written there", where=page, remedy=remedy)
-    if _descriptor(Path(page)) is not None or not paths.is_file(page) or whole.stat().st_size == 0:
+        raise UsageError("lies in a run folder, and reports are not written there", where=file, remedy=remedy)
+    if _descriptor(Path(file)) is not None or not paths.is_file(file) or whole.stat().st_size == 0:
         return
     try:
-        with whole.open("rb") as file:
-            ours = GENERATOR in file.read(4096)
+        with whole.open("rb") as there:
+            ours = MARKS[kind] in there.read(4096)
     except OSError:
         ours = False
     if not ours:
-        raise UsageError("exists, and is not a report of corescale", where=page, remedy=remedy)
+        raise UsageError(f"exists, and is not a {kind} of corescale", where=file, remedy=remedy)
 
 
 def _name_fault(path: Path) -> str:

@@ -41,7 +41,7 @@ def conclusion_headline(conclusion: Conclusion, confidence: float, between: str 
         scan(conclusion, confidence) if isinstance(conclusion, Scan) else
         compared(conclusion, confidence, between, response)
     )  # fmt: skip
-    directed = not text.is_time(response) and _compares(conclusion)
+    directed = not text.is_time(response) and _compares(conclusion) and said not in UNREAD.values()
     return f"{said} (less {text.amount_of(response)} is better)" if directed else said
 
 
@@ -187,7 +187,12 @@ def at(found: Scan, row: Row) -> str:
 
 
 def recommendation(found: Recommendation) -> str:
-    """What to do, what it gains, and how far from the best it may be."""
+    """What to do, what it gains, and how far from the best it may be; before it that ranks did the same work."""
+    warning = f"{UNREAD['ranks']}; " if found.unread == "ranks" else ""
+    return warning + _recommended(found)
+
+
+def _recommended(found: Recommendation) -> str:
     if (said := _excluding_baseline(found)) is not None:
         return said
     if found.others and not found.compared:
@@ -299,8 +304,6 @@ def beside(found: Recommendation) -> list[str]:
     if found.untried and found.others:
         of = len(found.rehearsal.kept) if found.rehearsal is not None else found.others + 1
         lines.append(f"not measured: {found.untried} of {of} configurations")
-    if found.unread == "ranks":
-        lines.append(UNREAD["ranks"])
     if found.averages is not None:
         means = found.averages
         slow = ((label(found.winner), means.slow), (current(found.untyped), means.slow_baseline))

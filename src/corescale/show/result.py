@@ -18,7 +18,7 @@ from corescale.records import Configuration, Record
 
 @dataclass(frozen=True)
 class Result(Concluded):
-    """One finished run. `lines` has the line to paste into a shell for every configuration."""
+    """One finished run. `lines` has the line to paste into a shell for every configuration that was launched."""
 
     experiment: Experiment
     records: Sequence[Record]

@@ -17,6 +17,7 @@ from corescale.api import options
 from corescale.conclude.answers.recommendation import Recommendation
 from corescale.conclude.answers.scaling import Scan
 from corescale.conclude.answers.study import Study
+from corescale.declare import grid
 from corescale.declare.request import CompareRequest, ExplainRequest, RunRequest, ScanRequest, TuneRequest
 from corescale.errors import ProgramError, StoreError, UsageError
 from corescale.observe import store
@@ -119,6 +120,15 @@ def test_a_tune_has_its_confirmation_pairs_among_the_records(fake: dict[str, Any
     assert isinstance(run.answer, Recommendation) and run.answer.chosen.get("level") == 1
     assert {*run.records["phase"]} == {"measure", "confirm"}
     assert sum(run.records["phase"] == "confirm") == 2 * run.result.confirmations
+
+
+def test_only_what_is_launched_is_built(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Of thousands of levels, those that a budget does not pay for cost nothing before, between and after launches."""
+    built, make = list[object](), grid.launch
+    monkeypatch.setattr(grid, "launch", lambda *given: built.append(given) or make(*given))  # type: ignore[func-returns-value]
+    run = lab.tune(["true", "{n}"], threads=[1, 2], factor={"n": [*range(3000)]}, budget="20x", out=tmp_path)
+    assert len(run.result.records) <= 20 and len(grid.configurations(run.result.experiment)) == 6000
+    assert str(run) and len(built) < 100
 
 
 def test_a_comparison_has_its_gate(tmp_path: Path) -> None:

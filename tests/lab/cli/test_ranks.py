@@ -63,6 +63,15 @@ def test_scan_counts_ranks_as_p_and_goes_on_with_its_run(program: str, tmp_path:
     assert "mpirun" in (tmp_path / "report.html").read_text()
 
 
+def test_ranks_of_a_program_without_mpi_are_said_first(tmp_path: Path) -> None:
+    """Each did the same work, so whatever looks faster is none of the same work."""
+    done = corescale(
+        "tune", "-q", "--ranks", "1,2", "--oversubscribe", "--budget", "9x", "--", "sleep", "0.01", cwd=tmp_path
+    )
+    assert done.stdout.startswith("no rank asked for its number: "), done.stdout + done.stderr
+    assert done.stdout.count("no rank asked") == 1
+
+
 def test_dry_run_shows_what_mpirun_is_given(program: str, tmp_path: Path) -> None:
     done = corescale("scan", "--dry-run", "--ranks", "2", "-t", "1", "--", program, cwd=tmp_path)
     assert done.returncode == 0, done.stderr

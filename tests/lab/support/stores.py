@@ -19,6 +19,7 @@ def record(experiment: Experiment, block: int = 0, attempt: int = 0, order: int 
         "wall": 1.5,
         "status": "ok",
         "exit_code": 0,
+        "threads_asked": configurations(experiment)[0].layout.p,
     }
     return Record(
         plan=experiment.hash,

@@ -37,6 +37,11 @@ class Fit:
     """sums of squares of the residuals"""
     freedom: Floats
     """degrees of freedom; together those of the fit"""
+    tried: Columns
+    """the configurations that were launched. Thousands of others cost nothing: what follows has only these"""
+    matrix: Floats
+    right: Floats
+    """normal equations without the blocks, and their right-hand side. Shapes (tried, tried) and (tried,)"""
 
     @property
     def noise(self) -> float:
@@ -49,35 +54,37 @@ class Fit:
         return np.divide(self.squares, self.freedom, out=np.zeros(self.freedom.size), where=self.freedom > 0)
 
 
-def fit(rows: Floats) -> tuple[Fit, Floats, Floats]:
-    """The fit, and its normal equations without the blocks: matrix and right-hand side of the configurations."""
+def fit(rows: Floats) -> Fit:
+    """The fit to rows of log times."""
+    launches = np.isfinite(rows).sum(axis=0)
+    tried = np.flatnonzero(launches)
+    rows, squares = rows[:, tried], np.zeros(launches.size)
     present = np.isfinite(rows)
     filled, size = np.where(present, rows, 0.0), np.maximum(present.sum(axis=1), 1)
     centred = np.where(present, filled - (filled.sum(axis=1) / size)[:, None], 0.0)
-    launches = present.sum(axis=0)
     weights = present / np.sqrt(size)[:, None]
-    matrix = np.diag(launches.astype(np.float64)) - weights.T @ weights
+    matrix = np.diag(launches[tried].astype(np.float64)) - weights.T @ weights
     right = centred.sum(axis=0)
-    tried = np.flatnonzero(launches)
-    effects = np.zeros(rows.shape[1])
-    effects[tried] = np.linalg.lstsq(matrix[np.ix_(tried, tried)], right[tried], rcond=None)[0]
+    effects = np.linalg.lstsq(matrix, right, rcond=None)[0]
     residuals = np.where(present, filled - effects, 0.0)
     residuals = np.where(present, residuals - (residuals.sum(axis=1) / size)[:, None], 0.0)
+    squares[tried] = (residuals**2).sum(axis=0)
     count, used = int(launches.sum()), int((present.sum(axis=1) > 0).sum()) + tried.size - 1
     freedom = launches * (max(0, count - used) / max(count, 1))
-    return Fit(launches, (residuals**2).sum(axis=0), freedom), matrix, right
+    return Fit(launches, squares, freedom, tried, matrix, right)
 
 
-def believe(codes: Codes, matrix: Floats, right: Floats, options: RaceOptions) -> Floats:
+def believe(codes: Codes, fitted: Fit, options: RaceOptions) -> Floats:
     """Log times of all configurations up to a constant, by a ridge over levels and configurations.
 
     It shares what launches show among configurations with equal levels. It only orders; no claim rests upon it.
     """
-    counted = np.flatnonzero(matrix.any(axis=1))  # the rest has no weight, so thousands of levels cost little
-    same = (codes[:, None, :] == codes[None, counted, :]).sum(axis=-1)
-    prior = same / options.level + np.eye(len(codes))[:, counted] / options.interaction
-    weighed = np.eye(counted.size) + matrix[np.ix_(counted, counted)] @ prior[counted]
-    return np.asarray(prior @ np.linalg.solve(weighed, right[counted]))
+    counted = np.flatnonzero(fitted.matrix.any(axis=1))  # the rest has no weight
+    columns = fitted.tried[counted]
+    prior = (codes[:, None, :] == codes[None, columns, :]).sum(axis=-1) / options.level
+    prior[columns, np.arange(columns.size)] += 1 / options.interaction
+    weighed = np.eye(counted.size) + fitted.matrix[np.ix_(counted, counted)] @ prior[columns]
+    return np.asarray(prior @ np.linalg.solve(weighed, fitted.right[counted]))
 
 
 def trend(mixes: Floats, log_times: Floats) -> Floats | None:
@@ -99,23 +106,24 @@ def trend(mixes: Floats, log_times: Floats) -> Floats | None:
 
 def upper(rows: Floats, fitted: Fit, c: int, tail: float, options: RaceOptions) -> Floats:
     """Bounds of log(T_c / T_j) for c and each j, each wrong with probability `tail`; inf below two common blocks."""
-    differences = rows[:, [c]] - rows
+    tried, found = fitted.tried, np.full(rows.shape[1], np.inf)
+    differences = rows[:, [c]] - rows[:, tried]
     common, planned = np.isfinite(differences), (0, *looks(FIRST_LOOK, options.growth))
     n = np.array(planned)[np.searchsorted(planned, common.sum(axis=0), side="right") - 1]
     seen, count = common & (common.cumsum(axis=0) <= n), np.maximum(n, FIRST_LOOK)
     mean = np.where(seen, differences, 0.0).sum(axis=0) / count
     squares = np.where(seen, (differences - mean) ** 2, 0.0).sum(axis=0)
     # What the others lend to the pair of c and each j.
-    others, residuals = (np.maximum(x.sum() - x[c] - x, 0.0) for x in (fitted.freedom, fitted.squares))
+    others, residuals = (np.maximum(x.sum() - x[c] - x[tried], 0.0) for x in (fitted.freedom, fitted.squares))
     lent = np.where(others > 1e-9, np.minimum(options.lent, others), 0.0)
     variance = np.divide(2 * residuals, others, out=np.zeros(others.size), where=others > 1e-9)
     freedom = lent + count - 1
     reach = scipy.special.stdtrit(freedom, 1 - tail) * np.sqrt((lent * variance + squares) / freedom / count)
-    found = np.where(n >= FIRST_LOOK, mean + reach, np.inf)
+    found[tried] = np.where(n >= FIRST_LOOK, mean + reach, np.inf)
     for j in np.flatnonzero(n >= options.ranked):
-        found[j] = _by_ranks(differences[seen[:, j], j].tobytes(), tail)
+        found[tried[j]] = _by_ranks(differences[seen[:, j], j].tobytes(), tail)
     found[c] = 0.0
-    return np.asarray(found)
+    return found
 
 
 @functools.lru_cache(maxsize=4096)

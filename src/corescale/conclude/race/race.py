@@ -117,8 +117,8 @@ class Race:
         known = [k for k, c in enumerate(times.configurations) if c in self._columns]
         rows = np.full((len(times.blocks), len(self._everyone)), np.nan)
         rows[:, [self._columns[times.configurations[k]] for k in known]] = np.log(times.values[:, known])
-        fitted, matrix, right = bounds.fit(rows)
-        mean = bounds.believe(self._codes, matrix, right, self.options)
+        fitted = bounds.fit(rows)
+        mean = bounds.believe(self._codes, fitted, self.options)
         barred = constraints.broken(self.records, self.experiment)
         allowed = raced & (fitted.launches > 0) & ~self._mask(barred)
         looks = len(bounds.looks(bounds.FIRST_LOOK, self.options.growth))

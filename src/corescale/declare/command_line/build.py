@@ -158,6 +158,8 @@ def command(name: str, words: Sequence[str], shell: bool, where: str = "command"
     names the option that it was typed behind (`where`)."""
     quoted = len(words) == 1 and not shell and not paths.is_file(words[0])
     argv = template.split(words[0], where) if quoted else tuple(words)
+    if not quoted and not shell:
+        template.must_need_no_shell(argv, where)
     if not argv:
         remedy = "put it after the options, as in: -- ./program {threads}" if where == "command" else "name a program"
         raise UsageError("no command", where="" if where == "command" else where, remedy=remedy)

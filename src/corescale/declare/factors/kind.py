@@ -24,6 +24,8 @@ class Kind:
     """A level is a library to preload; a launch must prove that it is loaded."""
     decides: ClassVar[bool] = False
     """A level decides whether another factor changes anything, as one that makes p always does."""
+    fills: ClassVar[bool] = False
+    """A level only fills words of the command or sets variables, none of which is a library to preload."""
     written: ClassVar[str] = ""
     """The form of a level, a regular expression; empty for any."""
     remedy: ClassVar[str] = ""

@@ -19,6 +19,7 @@ class Variable(Kind):
     """Sets the variable that the factor is named after."""
 
     named: ClassVar = False
+    fills: ClassVar = True
 
     def variables(self, name: str) -> frozenset[str]:
         return env_reads.KNOWN & {name}
@@ -54,6 +55,7 @@ class Parameter(Kind):
     """Fills the placeholder that the factor is named after."""
 
     named: ClassVar = False
+    fills: ClassVar = True
 
     def keyword(self, name: str) -> bool:
         return name in blocks.NAMES

@@ -19,6 +19,7 @@ class Count(Kind):
     """A number of one part of the layout."""
 
     part: ClassVar[Literal["threads", "ranks", "nodes"]]
+    fills: ClassVar = True
     field: ClassVar[str]
     """that part, as a layout names it"""
 

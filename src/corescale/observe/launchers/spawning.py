@@ -3,6 +3,7 @@
 its own."""
 
 import contextlib
+import functools
 import math
 import os
 import shlex
@@ -111,7 +112,7 @@ class SpawningLauncher(Launcher):
     def subject(self) -> Mapping[str, Any]:
         names = {program for words in self._commands() for program in environment.programs(words)}
         files = {name: environment.locate(name) for name in names}  # like a program, an allocator is part of a build
-        files |= {str(library): library for each in self._every_launch() for library in each.preload}
+        files |= {str(library): library for each in self._kinds for library in each.preload}
         known = {name: environment.identity(files[name]) for name in sorted(files)}
         found = {"programs": known, "sources": list(self._probes)}
         return found if len(self._slots) == 1 else {**found, "jobs": len(self._slots)}
@@ -130,6 +131,8 @@ class SpawningLauncher(Launcher):
         return self._launch_of(configuration).needed(reads).line
 
     def untimed(self, configurations: Sequence[Configuration]) -> int:
+        if not any(factor.how.preloads for factor in self._experiment.factors):
+            return 0
         wanted = {self._to_prove(configuration) for configuration in configurations}
         return sum(bool(each.libraries) for each in wanted - self._proved.keys())
 
@@ -165,15 +168,17 @@ class SpawningLauncher(Launcher):
 
     def _commands(self) -> Iterator[tuple[str, ...]]:
         """Every distinct argv, and what it goes through."""
-        for prefix, argv in dict.fromkeys((each.prefix, _words(each)) for each in self._every_launch()):
+        for prefix, argv in dict.fromkeys((each.prefix, _words(each)) for each in self._kinds):
             if prefix:
                 yield prefix
             yield argv
 
-    def _every_launch(self) -> Iterator[Launch]:
+    @functools.cached_property
+    def _kinds(self) -> tuple[Launch, ...]:
+        """A launch for each choice of programs and libraries. All others are built when they are launched."""
         phases: tuple[Phase, ...] = ("rehearse", "measure") if self._experiment.tuning.rehearsal else ("measure",)
-        everyone = grid.configurations(self._experiment)
-        return (self._launch_of(configuration, phase) for phase in phases for configuration in everyone)
+        chosen = grid.choices_of_programs(self._experiment)
+        return tuple(self._launch_of(configuration, phase) for phase in phases for configuration in chosen)
 
     def _launch_of(self, configuration: Configuration, phase: Phase = "measure") -> Launch:
         """The launch of a configuration, which is built once: only rehearsals differ from the other phases."""

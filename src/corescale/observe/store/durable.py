@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from corescale import documents
+from corescale.declare import paths
 from corescale.errors import StoreError
 from corescale.records import canonical, escaped
 
@@ -67,6 +68,7 @@ def create_folder(path: Path, files: Mapping[str, str]) -> None:
 
 def make_folders(path: Path) -> None:
     """The folder and those above it that are missing, each with its name on the disk."""
+    path = paths.real(path)  # a link may lead to a folder that is still to be made
     missing = [folder for folder in (path, *path.parents) if not folder.exists()]
     path.mkdir(parents=True, exist_ok=True)
     for folder in reversed(missing):

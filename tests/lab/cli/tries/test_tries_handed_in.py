@@ -81,6 +81,16 @@ TRIES: tuple[Try, ...] = (
         0,
         "1",
     ),
+    ("corescale calibrate --output notes", 2, "corescale: notes: exists, and is not a calibration of corescale;"),
+    ("CORESCALE_PASSPORT=notes corescale doctor --noise 1s", 2, "corescale: notes: exists, and is not a noise passp"),
+    ("cat < notes", 0, "mine"),
+    (f"corescale scan {QUIETLY} --export-csv notes -- true >/dev/null; head -1 notes", 0, "command,mean"),
+    (f"ln -s later link; corescale scan {QUIETLY} --out link -- true >/dev/null; ls later", 0, "scan-"),
+    (
+        "CORESCALE_PASSPORT=p/n.json corescale doctor --noise 1s -- sleep 1",
+        3,
+        "corescale: --noise: 0.5 s for each of the command and the sentinel allow no pair; give it more time",
+    ),
     ("ln -s loop loop; corescale report -o loop kept", 2, "corescale: loop: cannot be written: Too many lev"),
     ("corescale compare -r 1 --export-json loop true", 2, "corescale: loop: cannot be written: Too many .*; name a "),
     # What was likely meant.

@@ -419,6 +419,14 @@ TRIES: tuple[Try, ...] = (
         "corescale: 0*: cannot be written: File name too long",
     ),
     ("corescale report $(printf %0300d 0)", 6, "corescale: 0*: cannot be read: File name too long"),
+    # What only a shell reads, as words of their own.
+    (
+        "corescale scan -- pigz -p {threads} -c f '|' wc -c",
+        2,
+        "corescale: command: '[|]' in 'pigz -p {threads} -c f [|] wc -c' is for a shell, .*, or add --shell",
+    ),
+    ("corescale explain -- sort '<' f", 2, "corescale: command: '<' in 'sort < f' is for a shell"),
+    ("corescale scan -q -r 1 -t 1 -- find . -maxdepth 0 -exec true ';'", 0, ".*the program: "),
     # What a shell reads and nobody else can split.
     ('corescale compare -q -r 1 --shell "true # don\'t" true', 3, "true looks "),
 )

@@ -115,6 +115,24 @@ TRIES: tuple[Try, ...] = (
         "corescale: --more: goes on with the launches of the last run, and",
     ),
     ("corescale tune -q --more --out more >/dev/null; ls -r more/tune-*", 0, "2$"),
+    (  # It is no history, and says why.
+        "git init -q . && git -c user.name=n -c user.email=e commit -qm 1 --allow-empty;"
+        " corescale tune -q -t 1,2 --out idle -- sleep 0.01 >/dev/null && corescale history h.jsonl idle/tune-*/1",
+        6,
+        "corescale: idle/.*: is a tune that timed no launch; scan the program",
+    ),
+    (  # What its launches left running is said, although none of them is timed.
+        "corescale tune -q -t 1,2 --out leaves -- sh -c 'sleep 60 &' | grep -c 'ran on after the program'",
+        0,
+        "1",
+    ),
+    (  # A metric that is the response has one column.
+        "corescale tune -q --budget 9x -t 1 -L n 1,2 --metric c=cpu-time --response metric:c --export-csv - -- true {n}"
+        " 2>/dev/null | head -1 | grep -c metric_c",
+        1,
+        "0",
+    ),
+    ("corescale tune -- true '&&' sleep 1", 2, "corescale: command: '&&' in 'true && sleep 1' is for a shell"),
     (  # A tune that found nothing else to launch is shown again with its answer.
         "corescale tune -q -t 1,2 --out kept -- sleep 0.01 >/dev/null && corescale report -o kept.html kept/tune-*/1",
         0,
