@@ -92,7 +92,9 @@ class Request(RunRequest):
         None, "--budget", metavar="5m", help="limit of all that corescale does: 90s; or 100x (launches), or none"
     )
     timeout: str | None = option(None, "--timeout", metavar="60s", help="kill a longer launch; it counts as failed")
-    setup: str = option("", "--setup", "-s", metavar="CMD", help="command to run before the first launch")
+    setup: str = option(
+        "", "--setup", "-s", metavar="CMD", help="command to run before the first launch, in a process of its own"
+    )
     prepare: str = option("", "--prepare", "-p", metavar="CMD", help="command to run before each launch")
     conclude: str = option("", "--conclude", "-C", metavar="CMD", help="command to run after each launch")
     cleanup: str = option("", "--cleanup", "-c", metavar="CMD", help="command to run after the last launch")
@@ -217,11 +219,13 @@ REQUESTS = (ScanRequest, TuneRequest, CompareRequest, StudyRequest, ExplainReque
 def joined(words: list[str]) -> list[str]:
     """The command line with hyperfine's `-L NAME A,B`, `-P NAME MIN MAX` and `-r=5` as typer has them, up to `--`."""
     result: list[str] = []
-    valued = {flag for kind in REQUESTS for field in options(kind) if field.default not in (True, False)
+    valued = {flag for kind in REQUESTS for field in options(kind) if not isinstance(field.default, bool)
               for flag in field.metadata["flags"]}  # fmt: skip
-    for word, behind in itertools.pairwise(words[: words.index("--") + 1] if "--" in words else []):
-        if behind == "--" and word in valued:
-            raise UsageError("needs a value", where=word, remedy="write it between the option and --")
+    lacks = ""
+    for word in words[: words.index("--")] if "--" in words else []:
+        lacks = word if word in valued and not lacks else ""  # what follows an option is its value
+    if lacks:
+        raise UsageError("needs a value", where=lacks, remedy="write it between the option and --")
     rest = iter(words)
     for word in rest:
         if word == "--":

@@ -150,8 +150,9 @@ def ended(
         outside = "".join(RULE.split(report.tail)[::2])  # mpirun's own words are in boxes
         own = [line for line in outside.splitlines(keepends=True) if not (chatter and chatter.match(line))]
         return replace(report, tail=_last_words(ranks, chatter) or "".join(own)), ranks
-    failed = [(_reported(scratch, rank), rank) for rank, each in ranks.items() if each.status in FAILURES]
-    if report.status == "failed" and not failed and undetected:
+    failed = [rank for rank, each in ranks.items() if each.status in FAILURES]
+    first = min((*failed, *undetected), key=lambda rank: (_reported(scratch, rank), rank), default=-1)
+    if report.status == "failed" and first in undetected:
         tail = "".join(f"rank {rank}: {why}\n" for rank, why in undetected.items())
         return replace(report, tail=tail), ranks
     if report.status == "failed" and not failed and deleted:
@@ -160,9 +161,8 @@ def ended(
         return replace(report, tail=_STARTER_KILLED), ranks
     if report.status != "failed" or not failed:
         return report, ranks
-    rank = min(failed)[1]
-    why = ranks[rank]
-    tail = _last_words({rank: why}, chatter) or f"rank {rank}\n"
+    why = ranks[first]
+    tail = _last_words({first: why}, chatter) or f"rank {first}\n"
     return replace(report, status=why.status, exit_code=why.exit_code, signal=why.signal, tail=tail), ranks
 
 
@@ -224,6 +224,8 @@ class Left:
     all_began: bool
     silent: tuple[str, ...]
     """nodes with ranks that began and never reported, although there was time to"""
+    lost: bool
+    """whether a rank has lost its spawner or its report, while its node went on"""
 
 
 def left(scratch: Scratch) -> Left:
@@ -236,7 +238,8 @@ def left(scratch: Scratch) -> Left:
         if not silent or time.monotonic() > end:
             break
         time.sleep(0.05)
-    return Left(all(nodes.values()), tuple(sorted(silent)))
+    lost = any(word.decode(errors="replace") in _LOST for word in words.values())
+    return Left(all(nodes.values()), tuple(sorted(silent)), lost)
 
 
 def _reports(scratch: Scratch) -> tuple[dict[int, SpawnReport], dict[int, str]]:

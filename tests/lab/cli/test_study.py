@@ -163,6 +163,25 @@ def test_changed_outputs_are_shown_over_the_same_records(ran: Path, folder: Path
     refused(inside("report", "run", "--study", "third.toml"), ExitCode.USAGE, "varies width, not length")
 
 
+def test_a_run_of_scan_is_shown_and_recorded_as_a_study_of_the_same_factors(
+    folder: Path, inside: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "sleeping.toml").write_text(STUDY.replace("[factors]", "[factors]\nthreads = [1]"))
+    scan = ("scan", "-t", "1", "-f", "length=2,4", "-r", "6", "-q", "--out", "runs", "--", "sleep", "0.0{length}")
+    assert corescale(*scan, cwd=folder).returncode in (ExitCode.OK, ExitCode.INCONCLUSIVE)
+    (run,) = (folder / "runs").glob("scan-*/1")
+    shown = inside("report", str(run), "--study", "sleeping.toml", "--json")
+    assert shown.returncode == ExitCode.OK, shown.stderr
+    (said,) = json.loads(shown.stdout)["conclusion"]["findings"]
+    monkeypatch.setattr(programs, "data_folder", lambda: folder)
+    monkeypatch.setattr(studies, "shipped", lambda: {"sleeping": folder / "sleeping.toml"})
+    (folder / "claims.csv").write_text("paper,place,claim,figure,study,finding,note\nP,figure 1,c,2,sleeping,twice,\n")
+    assert inside("study", "claims", str(run), "--study", "sleeping.toml").returncode == ExitCode.OK
+    (line,) = rows(folder / "verdicts.csv")
+    assert (line["finding"], line["verdict"]) == ("twice", said["verdict"])
+    refused(inside("study", "claims", str(run)), ExitCode.USAGE, "is not a run of a study")
+
+
 def test_a_killed_study_goes_on_where_it_was(folder: Path) -> None:
     words = [sys.executable, "-m", "corescale", "study", "run", "sleeping.toml", "-q", "-r", "8"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}

@@ -72,7 +72,10 @@ def experiment(
 
 
 def presentation(path: Path, made: Experiment, machine: Machine) -> Experiment:
-    """The measured experiment, shown as a file declares; raises UsageError if the file varies something else."""
+    """The measured experiment as a study that the file declares, so also one of `scan` or `compare`; a race stays one.
+
+    Raises UsageError if the file varies something else.
+    """
     wanted = experiment(path, machine)
     if [factor.name for factor in wanted.factors] != [factor.name for factor in made.factors]:
         raise UsageError(
@@ -82,7 +85,8 @@ def presentation(path: Path, made: Experiment, machine: Machine) -> Experiment:
         )
     study = wanted.study.model_copy(update={"bandwidth": made.study.bandwidth})
     scaling = made.scaling.model_copy(update={"weak": wanted.scaling.weak})
-    return made.model_copy(update={"study": study, "scaling": scaling})
+    verb = made.verb if made.stop.rule == "race" else wanted.verb
+    return made.model_copy(update={"verb": verb, "study": study, "scaling": scaling})
 
 
 AS_SHOWN = ("title", "source", "agree", "columns")

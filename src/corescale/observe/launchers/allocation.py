@@ -36,9 +36,10 @@ REFUSED = re.compile(r"can't use|Invalid|NotAllowed|Partition(Config|Node|Time)|
 OURS = (
     *("-N", "--nodes", "-n", "--ntasks", "--ntasks-per-node", "-c", "--cpus-per-task"),
     *("-J", "--job-name", "--no-shell", "-H", "--hold", "-h", "--help", "--usage", "-V", "--version", ":"),
-    *("--uid", "--gid"),
+    *("--uid", "--gid", "-s", "--oversubscribe", "--exclusive"),
 )
-"""words of salloc with which corescale would not hold or see the allocation, or which would not match the layout"""
+"""words of salloc with which corescale would not hold, see or have alone the nodes, or which would not match the
+layout"""
 POLL = 0.2
 """seconds between two looks at whether waiting was cancelled"""
 HOLD = 'echo "$SLURM_JOB_ID" $(scontrol show hostnames "$SLURM_JOB_NODELIST"); exec cat'
@@ -141,11 +142,11 @@ class Allocation:
 
 def permitted(option: Sequence[str]) -> tuple[str, ...]:
     """The options of salloc that a person gives; raises UsageError for those that are ours."""
-    for word in option:
+    for word in (word for word in option if word != "--exclusive"):  # as corescale says itself
         name = word.partition("=")[0]
         long = name.startswith("--") and len(name) > 2 and any(each.startswith(name) for each in OURS)
         if long or word == ":" or any(len(each) == 2 and name.startswith(each) for each in OURS):
-            remedy = "leave it out: corescale chooses the nodes, CPUs and job name, and holds the allocation"
+            remedy = "leave it out: corescale chooses the nodes, CPUs and job name, and holds the nodes alone"
             raise UsageError(f"{word} cannot be passed to salloc", where="--allocation", remedy=remedy)
     return tuple(option)
 

@@ -51,7 +51,7 @@ def ended(
     outcome, found = ranks.ended(report, scratch, chatter)
     ends = {each.status for each in found.values()}
     failed = any(each.status in ranks.FAILURES and each.signal != ENDS_RANKS for each in found.values())
-    if left is not None and not failed:
+    if left is not None and not failed and not left.lost:
         if left.silent and left.all_began:
             raise InconclusiveError("its ranks ended without a report", where=", ".join(left.silent), remedy=AGAIN)
         what, remedy = reason(report.tail)

@@ -18,7 +18,7 @@ from corescale.records import Configuration
 from support.play import MACHINE, record
 
 Overhead = Callable[[Configuration], float]
-NODES, GRAIN, MATRIX = (f"threads_and_mpi_{name}" for name in ("nodes", "grain", "matrix"))
+NODES, GRAIN, MATRIX, EXCHANGE = (f"threads_and_mpi_{name}" for name in ("nodes", "grain", "matrix", "exchange"))
 
 
 def said(study: str, overhead: Overhead, levels: Sequence[str] = ()) -> dict[str, set[str]]:
@@ -80,6 +80,15 @@ def test_the_processes_of_a_node_are_a_factor_if_they_cost_something() -> None:
 def test_an_efficiency_on_768_cores_is_asked_at_the_papers_size(f: float, verdict: str) -> None:
     assert said(NODES, lambda c: f * p(c) / 768, ["points=35339"])["efficient_on_768_cores"] == {verdict}
     assert said(NODES, lambda c: f * p(c) / 768)["efficient_on_768_cores"] == {"not on this machine"}
+
+
+@pytest.mark.parametrize(("longer", "verdict"), [(1.0, "holds"), (1.3, "does not hold"), (0.7, "does not hold")])
+def test_a_ring_of_many_ranks_is_told_apart_from_an_allgather(longer: float, verdict: str) -> None:
+    def ring(c: Configuration) -> float:
+        return longer - 1 if c["exchange"] == "ring" else 0.0
+
+    assert said(EXCHANGE, ring) == {"ring_as_allgather": {verdict}}
+    assert said(EXCHANGE, ring, ["nodes=1,4"]) == {"ring_as_allgather": {"not on this machine"}}
 
 
 def test_a_line_for_threads_and_a_curve_for_ranks_are_told_apart() -> None:

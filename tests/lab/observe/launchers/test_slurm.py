@@ -113,6 +113,13 @@ def test_a_rank_that_fails_is_a_failure_of_the_program_and_not_of_slurm() -> Non
         corescale.scan(["sh", "-c", work], on="slurm", nodes=[2], runs=1)
 
 
+def test_a_rank_that_kills_its_spawner_has_failed_and_no_machine_has() -> None:
+    """The other rank is then ended by srun, which is no failure of its own."""
+    kills = "test $SLURM_PROCID = 0 || kill -9 $PPID; exec sleep 60"
+    with pytest.raises(corescale.errors.ProgramError, match="rank 1: the spawner that measured it was killed"):
+        corescale.scan(["sh", "-c", kills], on="slurm", nodes=[2], runs=1)
+
+
 def test_a_node_that_is_lost_in_a_launch_is_no_failure_of_the_program() -> None:
     """Of its rank there nothing is left, as if the node were: neither the leaf nor its spawner."""
     gone = "read -r _ _ _ leaf _ </proc/$PPID/stat; kill -STOP $leaf $PPID; kill -9 $leaf $PPID; exit"
@@ -249,6 +256,9 @@ def test_a_node_that_is_drained_in_the_middle_counts_no_more(place: Path) -> Non
         *((f"-p debug {command}", "--allocation: .* a command") for command in ("true", "false", "hostname")),
         ("--no-shell", "--allocation: --no-shell .*; leave it out"),
         ("-p debug : -p debug", "--allocation: : cannot be passed to salloc; leave it out"),
+        ("-s", "--allocation: -s cannot be passed to salloc; leave it out"),
+        ("--exclusive --oversubscribe", "--allocation: --oversubscribe cannot be passed to salloc; leave it out"),
+        ("--exclusive=user", "--allocation: --exclusive=user cannot be passed to salloc; leave it out"),
         *(
             (f"{word} 1", f"--allocation: {word.split('=')[0]}.*; leave it out")
             for word in ("--no-s", "-Jmine", "--nodes=1", "-n7", "-c", "-h", "--uid=nobody")

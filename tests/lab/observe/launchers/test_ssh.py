@@ -104,6 +104,14 @@ def test_a_rank_that_fails_and_a_host_that_is_not_there_are_one_line(file: Path,
 
 
 @needs_hosts
+def test_a_rank_that_kills_its_spawner_has_failed_and_no_machine_has(file: Path) -> None:
+    """The other rank is then ended by mpirun, which is no failure of its own."""
+    kills = 'test "$OMPI_COMM_WORLD_RANK" = 0 || kill -9 $PPID; exec sleep 60'
+    with pytest.raises(ProgramError, match="rank 1: the spawner that measured it was killed"):
+        corescale.scan(["sh", "-c", kills], on="ssh", hosts=file, nodes=[2], runs=1)
+
+
+@needs_hosts
 def test_ranks_that_take_too_long_are_ended_and_what_mpirun_says_of_it_is_no_reason(file: Path) -> None:
     with pytest.raises(ProgramError, match=r"did not end, and was killed after \d[.\d]* s; give it more time"):
         corescale.scan(["sleep", "60"], on="ssh", hosts=file, nodes=[2], runs=1, timeout=0.5)
