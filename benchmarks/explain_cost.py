@@ -13,7 +13,7 @@ from pathlib import Path
 from corescale import native
 from corescale.conclude.stats import ratio_interval
 from corescale.declare.factors import Launch
-from corescale.observe import profiler
+from corescale.observe import profiled as launches
 from corescale.observe.spawn import Spawner, SpawnRequest
 
 SEED = 1
@@ -36,7 +36,7 @@ LOADS = {
 def seconds(argv: tuple[str, ...], *, profiled: bool) -> float:
     plain = SpawnRequest(argv, environment=VARIABLES)
     launch = Launch(argv, environment=VARIABLES)
-    report = profiler.profiled(launch, THREADS).report if profiled else Spawner().spawn(plain)
+    report = launches.profiled(launch, THREADS).report if profiled else Spawner().spawn(plain)
     assert report.status == "ok"
     return report.wall
 

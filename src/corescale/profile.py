@@ -107,6 +107,18 @@ class RegionTimes:
 
 
 @dataclass(frozen=True, slots=True)
+class Span:
+    """A time in which a thread was in a region that its program names (region.h)."""
+
+    region: str
+    process: int
+    thread: int
+    began: float
+    """by the clock of a profile's `started`, as `ended`"""
+    ended: float
+
+
+@dataclass(frozen=True, slots=True)
 class MessageTimes:
     """The calls of one function of MPI with one partner."""
 
@@ -153,6 +165,8 @@ class Profile:
     """threads for which there was no timer, so that they have no places"""
     confined: bool = False
     """whether its profile ends when it forbade itself system calls"""
+    full: bool = False
+    """whether a part of its profile found no room on the disk"""
 
     @property
     def cpu(self) -> float:

@@ -14,6 +14,9 @@ to report writes one file there when it exits, whole or not at all; if it is uns
 standard library, is thread-safe, and never raises on account of the measuring: a file that cannot be written costs one
 line on stderr. `region` also decorates.
 
+If CORESCALE_SPANS is set, too, the file also says when each thread was in each region. Of more than 512 spans, those
+with the least time between them are written as one.
+
 Limits: a region that is not left before exit, or before its thread ends, is not reported, nor is anything from a
 process that ends by os._exit or a signal; call `write` before. A worker of `multiprocessing` reports at its own end. A
 recursive visit counts as a call, its time only once.
@@ -36,14 +39,36 @@ __all__ = ["check", "metric", "region", "work", "write"]
 
 _RANK_VARIABLES = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID")
 
+_MOST_SPANS = 512
+
 
 class _Visits:
     """One region in one thread."""
 
-    __slots__ = ("calls", "depth", "nanoseconds", "start")
+    __slots__ = ("calls", "depth", "gap", "nanoseconds", "spans", "start")
 
     def __init__(self) -> None:
-        self.calls = self.depth = self.nanoseconds = self.start = 0
+        self.calls = self.depth = self.nanoseconds = self.start = self.gap = 0
+        self.spans: list[tuple[int, int, int]] = []
+
+    def keep(self, end: int) -> None:
+        """The span until `end`, joined with the last one if the gap between them is short."""
+        self._append((threading.get_native_id(), self.start, end))
+        while len(self.spans) > _MOST_SPANS:
+            if self.gap > end - self.spans[0][1]:  # each is of another thread
+                self.spans.pop()
+                return
+            self.gap = 4 * self.gap or 1000
+            every, self.spans = self.spans, []
+            for span in every:
+                self._append(span)
+
+    def _append(self, span: tuple[int, int, int]) -> None:
+        thread, begin, end = span
+        if self.spans and self.spans[-1][0] == thread and begin - self.spans[-1][2] <= self.gap:
+            self.spans[-1] = (thread, self.spans[-1][1], end)
+        else:
+            self.spans.append(span)
 
 
 class _State:
@@ -52,6 +77,7 @@ class _State:
     def __init__(self, directory: str) -> None:
         self.directory = directory
         self.on = bool(self.directory)
+        self.keeps_spans = "CORESCALE_SPANS" in os.environ
         self.started = time.monotonic_ns()
         self.lock = threading.Lock()
         self.places: list[tuple[threading.Thread, dict[str, _Visits]]] = []
@@ -104,7 +130,10 @@ class region(contextlib.ContextDecorator):  # noqa: N801  (reads as a statement:
         visits.depth -= 1
         visits.calls += 1
         if visits.depth == 0:
-            visits.nanoseconds += time.monotonic_ns() - visits.start
+            now = time.monotonic_ns()
+            visits.nanoseconds += now - visits.start
+            if _state.keeps_spans:
+                visits.keep(now)
 
 
 def metric(name: str, value: float) -> None:
@@ -154,6 +183,7 @@ def _contents() -> dict[str, Any]:
             "pid": os.getpid(),
             "regions": [
                 {"name": name, "thread": number, "calls": visits.calls, "seconds": visits.nanoseconds / 1e9}
+                | ({"spans": visits.spans} if _state.keeps_spans else {})
                 for number, (_, regions) in enumerate(_state.places)
                 for name, visits in list(regions.items())
                 if visits.calls

@@ -13,6 +13,7 @@ from corescale.conclude.explain.sites import sites
 from corescale.declare.factors import Launch
 from corescale.errors import UnavailableError
 from corescale.observe import profiler
+from corescale.observe.profiled import profiled
 from corescale.observe.profiler import environment
 from corescale.observe.symbols import Symbols
 from support.profiles import Seen, see
@@ -162,4 +163,4 @@ def test_without_timers_the_rows_are_known_and_a_note_says_that_places_are_missi
 def test_a_library_of_another_version_is_said_to_be_one(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(profiler, what, getattr(profiler, what) + 4096)
     with pytest.raises(UnavailableError, match=r"libcorescale_profiler\.so: is of another version of corescale; "):
-        profiler.profiled(Launch(("true",)), 1)
+        profiled(Launch(("true",)), 1)

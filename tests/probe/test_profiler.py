@@ -14,7 +14,8 @@ from corescale import native
 from corescale.conclude.explain.ledger import ledger
 from corescale.conclude.explain.sites import sites
 from corescale.declare.factors import Launch
-from corescale.observe.profiler import environment, profiled
+from corescale.observe.profiled import profiled
+from corescale.observe.profiler import environment
 from corescale.observe.symbols import Symbols
 from support.profiles import Seen, faultless, see, undisturbed
 

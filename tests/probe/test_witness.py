@@ -23,4 +23,4 @@ class TestWitness:
 def detected(folder: Path) -> list[str]:
     """The names of the programs that the witness was detected from."""
     words = (folder / "witness.log").read_bytes().decode().split("\0")
-    return [Path(word).name for word in words[1::4]]
+    return [Path(word).name for word in words[1::5]]

@@ -7,11 +7,12 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from corescale.observe.sources.result import ProgramResult, parse_results
+from corescale.observe.sources.result import ProgramResult, parse_results, spans
 
 ROOT = Path(__file__).parents[2]
 INCLUDE = ROOT / "runtime/include"
@@ -459,3 +460,71 @@ def test_guide_shows_the_compiled_examples(language: str, example: str) -> None:
     guide = (ROOT / "docs/region.md").read_text()
     (shown,) = re.findall(rf"^```{language}\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)
     assert (EXAMPLES / example).read_text().endswith(shown)
+
+
+SPANS = """static void visit(int milliseconds) { struct timespec pause = {0, 1000000L * milliseconds};
+                                               corescale_region_begin("work"); nanosleep(&pause, NULL);
+                                               corescale_region_end("work"); }
+           static void* body(void* unused) { visit(20); return unused; }
+           int main(void) { int i; pthread_t id; visit(10); visit(30);
+             pthread_create(&id, NULL, body, NULL); pthread_join(id, NULL);
+             for (i = 0; i < 5000; ++i) { corescale_region_begin("often"); corescale_region_end("often"); }
+             return 0; }"""
+SPANS_IN_PYTHON = """
+import threading, time
+from corescale.region import region
+def visit(milliseconds):
+    with region("work"):
+        time.sleep(milliseconds / 1000)
+visit(10)
+visit(30)
+other = threading.Thread(target=visit, args=(20,))
+other.start()
+other.join()
+for _ in range(5000):
+    with region("often"):
+        pass
+"""
+
+
+@pytest.mark.parametrize("language", ["c", "python"])
+def test_spans_say_which_thread_was_in_a_region_and_when(tmp_path: Path, language: str) -> None:
+    """As many as are kept; if there are more, what is between them is short. None unless they are asked for."""
+    argv: list[str | Path] = [sys.executable, "-c", SPANS_IN_PYTHON]
+    if language == "c":
+        argv = [build_c(tmp_path, SPANS, "-std=c99", "-D_POSIX_C_SOURCE=200809L")]
+    began = time.monotonic()
+    run(tmp_path, *argv)
+    assert spans(tmp_path / "results") == ()
+    for path in (tmp_path / "results").iterdir():
+        path.unlink()
+    run(tmp_path, *argv, CORESCALE_SPANS="1")
+    found = spans(tmp_path / "results")
+    work = [one for one in found if one.region == "work"]
+    lengths = [one.ended - one.began for one in work]
+    assert all(length >= least for length, least in zip(lengths, (0.01, 0.03, 0.02), strict=True))
+    assert [one.thread == one.process for one in work] == [True, True, False]
+    assert began < work[0].began < work[0].ended <= work[1].began < work[2].began < work[2].ended < time.monotonic()
+    seconds = {(one.name, one.thread): one.seconds for one in results(tmp_path).regions}
+    assert seconds["work", 0] == pytest.approx(sum(lengths[:2]), abs=1e-6)
+    often = [one for one in found if one.region == "often"]
+    assert 1 <= len(often) <= 512
+    assert often[0].began >= work[1].ended and sum(one.ended - one.began for one in often) >= seconds["often", 0] - 1e-6
+
+
+@pytest.mark.parametrize("sanitizer", ["thread", "address,undefined"])
+def test_spans_of_threads_that_run_at_exit(tmp_path: Path, sanitizer: str) -> None:
+    source = """static void* forever(void* unused) { for (;;) { corescale_region_begin("spin");
+                                                     corescale_region_end("spin"); } return unused; }
+                int main(void) { pthread_t id; pthread_create(&id, NULL, forever, NULL); usleep(20000); return 0; }"""
+    program = build_c(tmp_path, source, "-D_DEFAULT_SOURCE", f"-fsanitize={sanitizer}", "-g")
+    run(tmp_path, program, CORESCALE_SPANS="1")
+    assert 1 <= len(spans(tmp_path / "results")) <= 512
+
+
+def test_spans_of_more_threads_than_are_kept(tmp_path: Path) -> None:
+    """Each thread comes after the other, so that all have one place, and none can be joined with another."""
+    program = build_c(tmp_path, THREADS + "int main(void) { for (int i = 0; i < 600; ++i) together(1); return 0; }")
+    run(tmp_path, program, CORESCALE_SPANS="1")
+    found = spans(tmp_path / "results")
+    assert len(found) == len({one.thread for one in found}) == 512

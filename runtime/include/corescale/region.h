@@ -17,6 +17,9 @@
  * all. Where it is unset every call returns after one load and one branch. The rank is that of Open MPI, PMI,
  * PMIx or Slurm, else 0.
  *
+ * Where CORESCALE_SPANS is set, too, the file also says when each thread was in each region, as far as 512
+ * spans suffice: of more, those with the least time between them are written as one.
+ *
  * Every function may be called from any thread at any time. begin and end take no lock and, after a thread's
  * first visit to a region, allocate nothing: two clock reads and a search over that thread's own regions.
  * `end` counts in the thread that calls it and closes the region of that name that this thread opened;
@@ -39,6 +42,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#endif
 #include <time.h>
 #include <unistd.h>
 
@@ -62,10 +68,27 @@ static inline int corescale_write(void);
 #define CLOCK_MONOTONIC 1
 extern int clock_gettime(int clock, struct timespec* now);
 #endif
+#if defined(SYS_gettid) && !defined(__cplusplus) && !defined(__USE_MISC)
+extern long syscall(long number, ...);
+#endif
+
+/* A time in a region, in nanoseconds of CLOCK_MONOTONIC, and the kernel's number of the thread. */
+typedef struct corescale_span_ {
+  long long begin, end, thread;
+} corescale_span_;
+
+enum { corescale_most_spans_ = 512 };
+
+typedef struct corescale_spans_ {
+  int count;
+  long long gap; /* two spans with at most this between them are one */
+  corescale_span_ span[corescale_most_spans_];
+} corescale_spans_;
 
 typedef struct corescale_region_ {
   struct corescale_region_* next;
   long long start, nanoseconds, calls;
+  corescale_spans_* spans;
   int depth;
   char name[1]; /* as long as it needs to be */
 } corescale_region_;
@@ -73,6 +96,7 @@ typedef struct corescale_region_ {
 typedef struct corescale_thread_ {
   struct corescale_thread_* next;
   corescale_region_* regions;
+  long long id; /* the kernel's number */
   int number, taken;
 } corescale_thread_;
 
@@ -92,6 +116,7 @@ typedef struct corescale_process_ {
   pthread_key_t key;
   int has_key;
   long long started; /* tells apart processes that had the same rank and pid one after the other */
+  int spans;
   corescale_thread_* threads;
   corescale_value_ *metrics, *checks;
   double work;
@@ -104,11 +129,11 @@ static inline int corescale_start_(void);
  * that is loaded with its symbols kept local has its own, and writes a file of its own. The names count the
  * layouts, so that objects built with another one keep apart. */
 #define CORESCALE_SHARED_ __attribute__((weak, visibility("default")))
-#define corescale_state_ corescale_state_2_
+#define corescale_state_ corescale_state_3_
 extern corescale_process_ corescale_state_;
 CORESCALE_SHARED_ corescale_process_ corescale_state_ = {
-    0, PTHREAD_MUTEX_INITIALIZER, corescale_start_, NULL, 0, 0, 0, NULL, NULL, NULL, 0.0, 0};
-#define corescale_self_ corescale_self_2_
+    0, PTHREAD_MUTEX_INITIALIZER, corescale_start_, NULL, 0, 0, 0, 0, NULL, NULL, NULL, 0.0, 0};
+#define corescale_self_ corescale_self_3_
 extern __thread corescale_thread_* corescale_self_;
 CORESCALE_SHARED_ __thread corescale_thread_* corescale_self_ = NULL;
 
@@ -116,6 +141,14 @@ static inline long long corescale_now_(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (long long)now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+static inline long long corescale_id_(void) {
+#if defined(SYS_gettid)
+  return syscall(SYS_gettid);
+#else
+  return 0;
+#endif
 }
 
 /* What it left open is open no more when its place is taken again. */
@@ -134,9 +167,11 @@ static inline void corescale_forked_(void) {
     for (region = thread->regions; region; region = region->next) {
       region->calls = region->nanoseconds = 0;
       region->start = corescale_now_();
+      if (region->spans) region->spans->count = 0;
       if (thread != corescale_self_) region->depth = 0;
     }
     thread->taken = thread == corescale_self_;
+    if (thread->taken) thread->id = corescale_id_();
   }
   pthread_mutex_init(&corescale_state_.lock, NULL);
   corescale_state_.started = corescale_now_();
@@ -173,6 +208,7 @@ static inline int corescale_start_(void) {
     mode = corescale_state_.directory ? corescale_on_ : corescale_off_;
     if (mode == corescale_on_) {
       corescale_state_.started = corescale_now_();
+      corescale_state_.spans = getenv("CORESCALE_SPANS") != NULL;
       corescale_state_.has_key = !pthread_key_create(&corescale_state_.key, corescale_thread_ended_);
       pthread_atfork(NULL, NULL, corescale_forked_);
       atexit(corescale_at_exit_);
@@ -203,7 +239,10 @@ static inline corescale_thread_* corescale_thread_self_(void) {
     thread->number = number;
     *end = thread;
   }
-  if (thread) thread->taken = 1;
+  if (thread) {
+    thread->taken = 1;
+    thread->id = corescale_id_();
+  }
   if (thread && corescale_state_.has_key) pthread_setspecific(corescale_state_.key, thread);
   pthread_mutex_unlock(&corescale_state_.lock);
   return corescale_self_ = thread;
@@ -220,8 +259,55 @@ static inline corescale_region_* corescale_region_of_(corescale_thread_* thread,
   region = (corescale_region_*)calloc(1, sizeof *region + strlen(name));
   if (!region) return NULL;
   memcpy(region->name, name, strlen(name) + 1);
+  if (corescale_state_.spans) region->spans = (corescale_spans_*)calloc(1, sizeof *region->spans);
   __atomic_store_n(end, region, __ATOMIC_RELEASE);
   return region;
+}
+
+/* The writer at exit may read meanwhile: a span that changes just then may be read too long. */
+static inline void corescale_set_(long long* to, long long value) {
+  __atomic_store_n(to, value, __ATOMIC_RELAXED);
+}
+
+/* Joins the span with the last one of these if that is of the same thread and ended at most `gap` before. */
+static inline int corescale_joins_(corescale_spans_* spans, int count, corescale_span_ next) {
+  corescale_span_* last = count ? &spans->span[count - 1] : NULL;
+  if (!last || last->thread != next.thread || next.begin - last->end > spans->gap) return 0;
+  corescale_set_(&last->end, next.end);
+  return 1;
+}
+
+static inline void corescale_put_span_(corescale_spans_* spans, int at, corescale_span_ span) {
+  corescale_set_(&spans->span[at].end, span.end);
+  corescale_set_(&spans->span[at].begin, span.begin);
+  corescale_set_(&spans->span[at].thread, span.thread);
+}
+
+/* Makes room: the gap grows until spans are joined. 0 where none can be, as each is of another thread. */
+static inline int corescale_has_room_(corescale_spans_* spans, long long now) {
+  int k, count;
+  while (spans->count == corescale_most_spans_) {
+    if (spans->gap > now - spans->span[0].begin) return 0;
+    spans->gap = spans->gap ? 4 * spans->gap : 1000;
+    for (k = count = 0; k < spans->count; ++k) {
+      const corescale_span_ next = spans->span[k];
+      if (!corescale_joins_(spans, count, next)) corescale_put_span_(spans, count++, next);
+    }
+    __atomic_store_n(&spans->count, count, __ATOMIC_RELEASE);
+  }
+  return 1;
+}
+
+static inline void corescale_keep_span_(const corescale_thread_* thread, corescale_region_* region,
+                                        long long end) {
+  corescale_spans_* spans = region->spans;
+  corescale_span_ span;
+  span.begin = region->start;
+  span.end = end;
+  span.thread = thread->id;
+  if (!spans || corescale_joins_(spans, spans->count, span) || !corescale_has_room_(spans, end)) return;
+  corescale_put_span_(spans, spans->count, span);
+  __atomic_store_n(&spans->count, spans->count + 1, __ATOMIC_RELEASE);
 }
 
 static inline void corescale_region_begin(const char* name) {
@@ -233,11 +319,13 @@ static inline void corescale_region_begin(const char* name) {
 static inline void corescale_region_end(const char* name) {
   corescale_thread_* thread = corescale_active_() ? corescale_self_ : NULL;
   corescale_region_* region = thread ? corescale_region_of_(thread, name, 0) : NULL;
+  long long now;
   if (!region || region->depth == 0) return;
   __atomic_store_n(&region->calls, region->calls + 1, __ATOMIC_RELAXED);
   if (--region->depth > 0) return;
-  __atomic_store_n(&region->nanoseconds, region->nanoseconds + corescale_now_() - region->start,
-                   __ATOMIC_RELAXED);
+  now = corescale_now_();
+  __atomic_store_n(&region->nanoseconds, region->nanoseconds + now - region->start, __ATOMIC_RELAXED);
+  corescale_keep_span_(thread, region, now);
 }
 
 /* The value of that name in the list, made with `initial` where it is new. Called with the lock held. */
@@ -320,6 +408,24 @@ static inline void corescale_put_number_(FILE* file, double value) {
   }
 }
 
+/* Thread, begin and end of each span, after the fields of its region. */
+static inline void corescale_put_spans_(FILE* file, const corescale_spans_* spans) {
+  const char* separator = "";
+  int k, count = spans ? __atomic_load_n(&spans->count, __ATOMIC_ACQUIRE) : 0;
+  if (!spans) return;
+  fputs(",\"spans\":[", file);
+  for (k = 0; k < count; ++k) {
+    const corescale_span_* span = &spans->span[k];
+    long long begin = __atomic_load_n(&span->begin, __ATOMIC_RELAXED);
+    long long end = __atomic_load_n(&span->end, __ATOMIC_RELAXED);
+    if (begin > end) continue;
+    fprintf(file, "%s[%lld,%lld,%lld]", separator, __atomic_load_n(&span->thread, __ATOMIC_RELAXED), begin,
+            end);
+    separator = ",";
+  }
+  fputc(']', file);
+}
+
 static inline void corescale_put_regions_(FILE* file) {
   corescale_thread_* thread;
   corescale_region_* region;
@@ -332,8 +438,10 @@ static inline void corescale_put_regions_(FILE* file) {
       if (calls == 0) continue;
       fprintf(file, "%s{\"name\":", separator);
       corescale_put_name_(file, region->name);
-      fprintf(file, ",\"thread\":%d,\"calls\":%lld,\"seconds\":%lld.%09lld}", thread->number, calls,
+      fprintf(file, ",\"thread\":%d,\"calls\":%lld,\"seconds\":%lld.%09lld", thread->number, calls,
               time / 1000000000LL, time % 1000000000LL);
+      corescale_put_spans_(file, region->spans);
+      fputc('}', file);
       separator = ",";
     }
   }
@@ -369,7 +477,7 @@ static inline void corescale_put_(FILE* file) {
 
 /* Bytes that suffice for the file; 0 where there is nothing to report. */
 static inline size_t corescale_bound_(void) {
-  enum { frame = 256, digits = 128, escape = 6 };
+  enum { frame = 256, digits = 128, escape = 6, span = 64 };
   const corescale_thread_* thread;
   const corescale_region_* region;
   const corescale_value_* value;
@@ -377,7 +485,9 @@ static inline size_t corescale_bound_(void) {
   for (thread = corescale_state_.threads; thread; thread = thread->next) {
     region = __atomic_load_n(&thread->regions, __ATOMIC_ACQUIRE);
     for (; region; region = __atomic_load_n(&region->next, __ATOMIC_ACQUIRE))
-      if (__atomic_load_n(&region->calls, __ATOMIC_RELAXED)) bytes += digits + escape * strlen(region->name);
+      if (__atomic_load_n(&region->calls, __ATOMIC_RELAXED))
+        bytes += digits + escape * strlen(region->name) +
+                 (region->spans ? span * (size_t)corescale_most_spans_ : 0);
   }
   for (value = corescale_state_.metrics; value; value = value->next)
     bytes += digits + escape * strlen(value->name);

@@ -162,6 +162,7 @@ class _Place(BaseModel):
 
 
 class _Row(BaseModel):
+    source: str = ""
     seconds: Seconds
     share: Share
     sites: list[_Place]
@@ -187,6 +188,13 @@ class _Timeline(BaseModel):
     process: int
     thread: int
     rows: Annotated[str, Field(min_length=1)]
+
+
+class _OwnRegion(BaseModel):
+    region: str
+    process: int
+    thread: int
+    spans: list[Annotated[list[Seconds], Field(min_length=2, max_length=2)]]
 
 
 class _Region(BaseModel):
@@ -232,6 +240,7 @@ class _Kept(BaseModel):
     hotspots: list[_Spot]
     serial_stretches: list[_Stretch]
     timelines: list[_Timeline]
+    own_regions: list[_OwnRegion] = []
     cpus_in_use: dict[str, Share]
     cpus_over_time: list[Seconds]
     rows_over_time: dict[LedgerRow, Annotated[list[Seconds], Field(min_length=1)]] = {}

@@ -18,7 +18,7 @@ from corescale.conclude.explain.comparison import affordable, compared, middle
 from corescale.conclude.explain.explanation import Explanation, explanation
 from corescale.conclude.explain.ledger import Ledger, ledger, outside, ranks_as_typed
 from corescale.declare import command_line, grid
-from corescale.declare.catalogue import space
+from corescale.declare.catalogue import openmp, space
 from corescale.declare.experiment import Experiment
 from corescale.declare.request import ScanRequest
 from corescale.endings import ending, too_short
@@ -26,7 +26,7 @@ from corescale.errors import CorescaleError, InconclusiveError
 from corescale.machine import Machine
 from corescale.observe import hooks, launchers, store
 from corescale.observe.launchers.spawning import SpawningLauncher
-from corescale.observe.profiler import Profiled, profiled
+from corescale.observe.profiled import Profiled, profiled
 from corescale.observe.symbols import Symbols
 from corescale.records import Configuration
 from corescale.show.explain import as_json
@@ -85,7 +85,9 @@ def found(
     if swap and seen.report.status == "ok" and not request.shell:
         try:
             asked = replace(request, timeout=None)
-            made = replace(made, swaps=_swaps(asked, command, experiment, machine, made.ledger, note, loadable))
+            possible = _possible(experiment, seen, machine)
+            swapped = _swaps(asked, command, experiment, machine, made.ledger, possible, note, loadable)
+            made = replace(made, swaps=swapped)
         except InconclusiveError as error:  # the answer does not need them
             note(f"nothing was swapped: {error.where} {error.what}")
         except CorescaleError as error:  # what is known by now is shown first
@@ -177,7 +179,7 @@ def explained(
     notes = [NO_RANKS] if seen.profiles and not ranks and chosen.layout.p > chosen.layout.threads_per_rank else []
     notes += filter(None, [too_short(made.wall)])
     made = replace(made, ranks=max(1, ranks), notes=(*made.notes, *notes))
-    found = explanation(made, [(profile, Symbols(profile.modules)) for profile in seen.profiles])
+    found = explanation(made, [(profile, Symbols(profile.modules)) for profile in seen.profiles], seen.spans)
     return seen, replace(found, most_threads=None) if _unseen(seen) else found
 
 
@@ -201,20 +203,31 @@ def _ledger(seen: Profiled, threads: int) -> Ledger:
     return replace(found, notes=(*found.notes, *notes))
 
 
+def _possible(experiment: Experiment, seen: Profiled, machine: Machine) -> tuple[str, ...]:
+    """The changes that can be made to this command here.
+
+    Another OpenMP runtime can replace GCC's, and SMT can be left out where cores have several CPUs.
+    """
+    argv = experiment.commands[0].argv
+    usual, _ = space.usual(argv, space.no_preload(argv), tuple(CHANGES))
+    replaced = any(one.regions and openmp.REPLACED in one.modules for one in seen.profiles)
+    here = {"openmp": replaced, "smt": machine.smt_active}
+    return tuple(name for name in usual if here.get(name, True))
+
+
 def _swaps(
     request: ScanRequest,
     words: Sequence[str],
     experiment: Experiment,
     machine: Machine,
     booked: Ledger,
+    possible: Sequence[str],
     note: Note,
     loadable: Loadable,
 ) -> tuple[Swap, ...]:
     """What changing one thing gives back, if there is something to give back and the budget pays for an interval."""
-    argv = experiment.commands[0].argv
-    usual, _ = space.usual(argv, space.no_preload(argv))
-    names = [name for name in worth_swapping(booked) if name in usual]
-    if left := [change.words for name, change in CHANGES.items() if name in usual and name not in names]:
+    names = [name for name in worth_swapping(booked) if name in possible]
+    if left := [CHANGES[name].words for name in possible if name not in names]:
         note(f"not swapped: {', '.join(left)}: less than {WORTH:.0%} of the thread-seconds could come back")
     most = max((chosen.layout for chosen in grid.configurations(experiment)), key=lambda layout: layout.p)
     count = str(most.threads_per_rank) if request.threads or not request.ranks else ""

@@ -17,7 +17,7 @@ from corescale.declare.request import TuneRequest
 from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.observe import launchers
-from corescale.observe.profiler import Profiled
+from corescale.observe.profiled import Profiled
 from corescale.show.explain import as_json
 
 SHARE_OF_BUDGET = 0.1

@@ -26,6 +26,8 @@ class Launch:
     """libraries that must be proved inside the program"""
     replaces_allocator: bool = False
     """whether LD_PRELOAD replaces only inherited allocators, and leaves other inherited libraries there"""
+    runtime: Path | None = None
+    """the library of `preload` that comes before all others, whatever else LD_PRELOAD has"""
 
     @property
     def command(self) -> tuple[str, ...]:
@@ -53,10 +55,13 @@ class Launch:
         """The changes to this process's environment. In an inherited LD_PRELOAD, an allocator replaces only allocators,
         so that profilers and shims stay loaded at every level.
         """
-        if not self.replaces_allocator:
-            return self.environment
-        kept = allocators.replaced(os.environ.get("LD_PRELOAD", ""), self.environment["LD_PRELOAD"])
-        return {**self.environment, "LD_PRELOAD": kept}
+        inherited, changes = os.environ.get("LD_PRELOAD", ""), dict(self.environment)
+        if self.replaces_allocator:
+            changes["LD_PRELOAD"] = allocators.replaced(inherited, changes["LD_PRELOAD"])
+        if self.runtime is not None:
+            others = changes.get("LD_PRELOAD", inherited)
+            changes["LD_PRELOAD"] = ":".join(filter(None, (str(self.runtime), others)))
+        return changes
 
     def needed(self, reads: Collection[str] | None) -> "Launch":
         """The launch without known variables that are not among `reads`, or that this shell sets to that value

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a metric can be declared as: one table, from which help, messages and the schema of study files follow."""
 
-METRIC_SOURCES = {"stdout-size": "", "peak-memory": "", "cpu-time": "", "output": "KEY", "counter": "EVENT"}
+METRIC_SOURCES = {
+    "stdout-size": "", "peak-memory": "", "cpu-time": "", "output": "KEY", "counter": "EVENT", "explain": "KIND"
+}  # fmt: skip
 """What follows the colon of each source, if anything. A source with a key is the `gives` of one of observe's."""
 UNKEYED = tuple(name for name, key in METRIC_SOURCES.items() if not key)
 """sources that every launch has"""
@@ -17,4 +19,6 @@ def given_by(source: str) -> str:
     name, _, key = source.partition(":")
     if name == "output":
         return f'let it print a line such as {{"{key}": 1.5}}'
+    if name == "explain":
+        return "no profiler could be loaded into it, or the disk was full"
     return f"{name} is only a lower bound here" if name else "--metric adds one"

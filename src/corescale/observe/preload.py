@@ -16,7 +16,7 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.hash import ELFHashTable, GNUHashTable
 
-from corescale.declare.catalogue import elf
+from corescale.declare.catalogue import elf, openmp
 from corescale.endings import outcome
 from corescale.errors import PreloadError
 from corescale.observe.scratch import Scratch
@@ -36,6 +36,9 @@ class ToProve:
 
 
 _CXX = re.compile(r"lib(std)?c\+\+")
+
+OURS = ("libcorescale_witness", "libcorescale_profiler", "libcorescale_env_reads")
+"""what the names of libraries begin with that observe a program"""
 
 PROVING = ("ok", "timeout", "cancelled")
 """How a traced launch may end. If it failed on its way, it may not have reached its program."""
@@ -72,7 +75,10 @@ def judge(report: SpawnReport, libraries: Iterable[Path], detected: Sequence[Sig
         )
     heavy = _heaviest(programs)
     lacking = [p for p in programs if not all(_has(p, library) for library in libraries)]
-    notes = [_note(lacking), _goes_past(libraries, heavy, detected), *(_plug_ins(each, libraries) for each in heavy)]
+    notes = [_note(lacking)]
+    if not all(map(openmp.is_runtime, libraries)):
+        notes.append(_goes_past(libraries, heavy, detected))
+        notes += [_plug_ins(each, libraries) for each in heavy]
     return "; ".join(filter(None, notes))
 
 
@@ -103,15 +109,21 @@ def _must_be_inside(library: Path, programs: Sequence[ProvedProgram], said: str)
     why = refused or "; ".join(dict.fromkeys(f"{program.executable} {_reason(program)}" for program in lacking))
     raise PreloadError(
         f"{library.name} is not in the program: {why or 'it ended before it could be seen'}",
-        where="allocator",
-        remedy=_remedy(lacking),
+        where=_factor(library),
+        remedy=_remedy(library, lacking),
     )
 
 
-def _remedy(lacking: Sequence[ProvedProgram]) -> str:
+def _factor(library: Path) -> str:
+    """The factor of which the library is a level."""
+    return "openmp" if openmp.is_runtime(library) else "allocator"
+
+
+def _remedy(library: Path, lacking: Sequence[ProvedProgram]) -> str:
     if lacking and all(program.static or program.setuid for program in lacking):
-        return "leave all allocators but system out: no library can be preloaded into such a program"
-    return "leave this allocator out, or link the program with it"
+        what = "openmp" if openmp.is_runtime(library) else "all allocators but system"
+        return f"leave {what} out: no library can be preloaded into such a program"
+    return "leave this library out, or link the program with it"
 
 
 def _must_serve(library: Path, programs: Sequence[ProvedProgram], detected: Sequence[Sighting]) -> None:
@@ -119,10 +131,11 @@ def _must_serve(library: Path, programs: Sequence[ProvedProgram], detected: Sequ
     last = {one.pid: one for one in detected if one.executable in executables and one.malloc}
     others = [one for one in last.values() if not one.has(library)]
     if last and len(others) == len(last):
+        what = "its parallel regions are" if openmp.is_runtime(library) else "malloc is"
         raise PreloadError(
-            f"{library.name} is loaded, but malloc is served by {others[0].malloc}",
+            f"{library.name} is loaded, but {what} served by {others[0].instead(library) or 'nothing'}",
             where=others[0].executable,
-            remedy="leave this allocator out: the program brings its own",
+            remedy="leave this library out: the program brings its own",
         )
 
 
@@ -144,7 +157,8 @@ def _plug_ins(program: ProvedProgram, libraries: Iterable[Path]) -> str:
     Libraries that it is linked with are bound to the first malloc of all, which is known.
     """
     linked = _linked(program, libraries)
-    own = [file for file in program.maps if file not in linked and _has_malloc(file)]
+    loaded = [file for file in program.maps if file not in linked and not Path(file).name.startswith(OURS)]
+    own = [file for file in loaded if _has_malloc(file)]
     return (
         f"{', '.join(own)}: loaded by {program.executable}, with a malloc that may go past the allocator" if own else ""
     )
@@ -195,4 +209,4 @@ def _reason(program: ProvedProgram) -> str:
 
 def _note(lacking: Sequence[ProvedProgram]) -> str:
     said = dict.fromkeys(f"{program.executable} {_reason(program)}" for program in lacking)
-    return f"the allocator is not in every program: {'; '.join(said)}" if said else ""
+    return f"what is preloaded is not in every program: {'; '.join(said)}" if said else ""

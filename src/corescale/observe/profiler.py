@@ -1,24 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 (more than 300 lines: the layout of a file, and what its numbers mean)
-"""The profiler of probe/profiler/: how a launch gets it, and its files as profiles."""
+"""The profiler of probe/profiler/: its variables in a launch, and its files as profiles."""
 
-import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from corescale import native
-from corescale.declare.factors import Launch
-from corescale.errors import ProgramError, UnavailableError
-from corescale.observe import sources, timeline
-from corescale.observe.launchers.spawning import LACKED, SpawningLauncher
-from corescale.observe.scratch import Scratch, sweep
-from corescale.observe.spawn import Spawner, SpawnReport, SpawnRequest
+from corescale.errors import UnavailableError
+from corescale.observe import timeline
 from corescale.observe.timeline import seconds
 from corescale.profile import SHARES, STATES, MessageTimes, Profile, RegionTimes, StackTimes, ThreadTimes
-from corescale.records import Layout
 
 LIBRARY = "libcorescale_profiler.so"
 FOLDER = "CORESCALE_PROFILER"
@@ -26,8 +19,6 @@ FOLDER = "CORESCALE_PROFILER"
 THREADS = "CORESCALE_PROFILER_THREADS"
 """The variable that says how many threads of the launch count."""
 FORMAT = 6
-SAID = tuple(source for source in sources.SOURCES if not source.probe)
-"""The sources of what a program reports by itself."""
 BUCKET = 10_000_000
 """nanoseconds of each count of CPUs in use"""
 
@@ -100,58 +91,18 @@ def environment(folder: Path, processors: int, preload: str | None) -> dict[str,
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Profiled:
-    """One launch with the profiler."""
+def read(folder: Path, killed: float = 0.0) -> tuple[tuple[Profile, ...], int]:
+    """The profiles in a folder, and how many programs found no room on the disk for theirs, or for a part of it.
 
-    report: SpawnReport
-    wall: float
-    """seconds; with ranks, without the time to start them"""
-    profiles: tuple[Profile, ...]
-    """none if no program of the launch could load a library"""
-    unwritten: int = 0
-    """programs whose profile, or a part of it, found no room on the disk"""
-    work: float | None = None
-    """what the program says by region.h that it has done"""
-
-
-def profiled(
-    launch: Launch,
-    processors: int,
-    timeout: float | None = None,
-    stdin: Path | None = None,
-    ranked: tuple[SpawningLauncher, Layout] | None = None,
-) -> Profiled:
-    """Launches once; `ranked`: what starts ranks, and how many. Raises ProgramError if it cannot be started."""
-    sweep()
-    with Scratch(launch) as scratch:
-        changes = dict(launch.variables)
-        before = changes.get("LD_PRELOAD", os.environ.get("LD_PRELOAD"))
-        changes |= environment(scratch.of("profiler"), processors, before)
-        changes = sources.environment(SAID, changes, scratch)
-        request = SpawnRequest(
-            argv=launch.command, environment=changes, affinity=launch.affinity or (), timeout=timeout, stdin=stdin
-        )
-        launcher, layout = ranked or (None, Layout())
-        report = Spawner().spawn(launcher.through(request, layout, scratch) if launcher else request)
-        wall = report.wall
-        if launcher:
-            report, ranks = launcher.ended(report, scratch)
-            wall = max((rank.wall for rank in ranks.values()), default=wall)
-        if report.status == "cancelled":
-            raise KeyboardInterrupt
-        if report.status == "not-started":
-            what = report.trouble or "cannot be started"
-            raise ProgramError(what, where=launch.argv[0], remedy=LACKED.get(report.step or "", "run it by itself"))
-        files = tuple(scratch.of("profiler").glob("profile-*"))
-        for path in files:
-            _must_be_of_this_version(path)
-        written = [path for path in files if path.stat().st_size >= _BYTES]
-        begun = [path for path in written if _header(path)["signature"]]  # others were killed before
-        killed = report.wall if report.status in ("signal", "timeout") else 0.0
-        full = sum(bool(_header(path)["full"]) for path in begun)
-        work = sources.read(SAID, scratch, succeeded=False).fields.get("work")
-        return Profiled(report, wall, profiles(begun, killed), len(files) - len(written) + full, work)
+    `killed`: as for `profiles`. Raises UnavailableError if the library is of another version.
+    """
+    files = tuple(folder.glob("profile-*"))
+    for path in files:
+        _must_be_of_this_version(path)
+    written = [path for path in files if path.stat().st_size >= _BYTES]
+    begun = [path for path in written if _header(path)["signature"]]  # others were killed before
+    found = profiles(begun, killed)
+    return found, len(files) - len(written) + sum(profile.full for profile in found)
 
 
 def profiles(files: Sequence[Path], killed: float = 0.0) -> tuple[Profile, ...]:
@@ -222,6 +173,7 @@ def _profile(path: Path, replaced: int, killed: int) -> Profile:
         alone=shares.pop("alone"),
         lost_timers=int(header["lost_timers"]),
         confined=bool(header["confined"]),
+        full=bool(header["full"]),
     )
 
 

@@ -319,7 +319,7 @@ def begins_alone(experiment: Experiment, *, virtual: bool) -> bool:
 def _remedy(record: Record, otherwise: str) -> str:
     """What to do about a launch that failed."""
     if record.status == "unproved":
-        return "leave this allocator out"
+        return "leave this level out"
     if record.status == "output-differs":
         return "leave out --same-output if no two launches write the same"
     if ROOT in record.tail:

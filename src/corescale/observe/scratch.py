@@ -56,6 +56,8 @@ class Scratch:
         """descriptors of the counters of this launch, by event; closed at the end"""
         self.by_rank: tuple[str, ...] = ()
         """variables that name a folder; each rank gets its own folder in it, named by the rank's number"""
+        self.spans = False
+        """whether the program is to say when its threads were in its own regions"""
         self.ranks = 0
         """ranks that are to report"""
         self.output: Path | None = None

@@ -22,6 +22,8 @@ MOST_SITES = 3
 """call sites of a row on a terminal; --json has five"""
 SHOWN = 0.0005
 """A row below this share is not shown."""
+KERNEL = "accounts"
+"""source of a row that the kernel's accounts of the launch give"""
 
 TERMINAL = 60
 """characters of a timeline"""
@@ -42,6 +44,7 @@ def as_json(found: Explanation, command: Sequence[str] = ()) -> dict[str, Any]:
     rows = {
         row.value: {
             "seconds": seconds,
+            "source": row.source if row is LedgerRow.UNATTRIBUTED or not ledger.by_kernel else KERNEL,
             "share": seconds / ledger.total if ledger.total else 0.0,
             "sampled": _interval(ledger.allocating if row is LedgerRow.ALLOCATING else None),
             "beyond_one_thread": _interval(ledger.beyond.get(row)),
@@ -70,6 +73,7 @@ def as_json(found: Explanation, command: Sequence[str] = ()) -> dict[str, Any]:
         "timelines": [
             {**asdict(line), "rows": "".join(row.letter if row else " " for row in line.rows)} for line in found.lines
         ],
+        "own_regions": [{**asdict(one), "spans": [list(span) for span in one.spans]} for one in found.own_regions],
         "cpus_in_use": {str(cpus): share for cpus, share in found.in_use.items()},
         "cpus_over_time": list(found.over_time),
         "rows_over_time": {row.value: list(threads) for row, threads in found.rows_over_time.items()},
@@ -116,6 +120,7 @@ def _lines(shown: Shown) -> Iterator[str]:
     for row, found in shown["rows"].items():
         if found["share"] >= SHOWN:
             words = "   ".join(filter(None, (_about(row, shown), _places(found["sites"]))))
+            words = f"{found.get('source', ''):<13}{words}"
             yield f"  {row:<22}{found['seconds']:>8.{places}f}{found['share']:>7.1%}   {words}".rstrip()
     yield from (f"  {sentence}" for sentence in said(shown))
     yield from _cpus(shown)
@@ -246,7 +251,7 @@ def _in_cpp(shown: Shown) -> Iterator[str]:
         yield f"against {most}, in C++ of your own: corescale's {IN_CPP[most]}"
 
 
-WORDS = ("place", "call sites", "interval", "rank", "call", "partner", "row")
+WORDS = ("place", "call sites", "source", "interval", "rank", "call", "partner", "row")
 """heads of columns that are words"""
 
 
@@ -257,9 +262,9 @@ def tables(shown: Shown) -> Iterator[dict[str, Any]]:
         return {"name": name, "title": title, "head": head, "words": WORDS, "lines": list(cells)}
 
     rows, places = shown["rows"].items(), max(3, decimals(shown["thread_seconds"]))
-    head: tuple[str, ...] = ("row", "seconds", "share", "interval", "call sites")
+    head: tuple[str, ...] = ("row", "seconds", "share", "source", "interval", "call sites")
     yield table("rows", "Every row", head, (
-        (row, f"{found['seconds']:.{places}f}", f"{found['share']:.1%}", _about(row, shown),
+        (row, f"{found['seconds']:.{places}f}", f"{found['share']:.1%}", found.get("source", ""), _about(row, shown),
          " · ".join(f"{one['place']} {one['share']:.0%}" for one in found["sites"])) for row, found in rows
     ))  # fmt: skip
     yield table("stretches", "One CPU at most was in use", ("place", "stretches", "seconds"), (
@@ -316,8 +321,23 @@ def _timelines(shown: Shown) -> Iterator[str]:
     for line in shown["timelines"][:MOST_LINES]:
         name = f"{line['process']}/{line['thread']}" if several else f"{line['thread']}"
         yield f"  {name:>14}  {''.join(_usual(line['rows'], TERMINAL))}".rstrip()
+        for region in own_regions(line, shown):
+            yield f"  {'':>14}  {_within(region['spans'], shown['wall'])}  {region['region']}"
     if (more := len(shown["timelines"]) - MOST_LINES) > 0:
         yield f"  {'':>14}  and {more} more threads"
+
+
+def own_regions(line: Shown, shown: Shown) -> list[Shown]:
+    """The regions of a timeline's thread; earlier versions kept none."""
+    every: Sequence[Shown] = shown.get("own_regions", ())
+    return [one for one in every if (one["process"], one["thread"]) == (line["process"], line["thread"])]
+
+
+def _within(spans: Sequence[Sequence[float]], wall: float) -> str:
+    """A mark for each part of the time in which the thread was in the region."""
+    bounds = [[int(min(max(when / wall, 0.0), 1.0) * TERMINAL) for when in span] for span in spans]
+    parts = {part for begin, end in bounds for part in range(begin, end + 1)}
+    return "".join("=" if part in parts else " " for part in range(TERMINAL))
 
 
 def _usual(rows: str, parts: int) -> Iterator[str]:

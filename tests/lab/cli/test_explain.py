@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 (more than 300 lines: every way in which explain is typed, and what it must bear)
 """explain from the command line: swaps, results beside each other, and programs that cannot be traced."""
 
 import json
@@ -16,11 +16,13 @@ from corescale.api import explained as results
 from corescale.api import explaining, measuring
 from corescale.cli.explain import swapped
 from corescale.conclude.explain.comparison import MOST_LAUNCHES
+from corescale.declare.catalogue import openmp
 from corescale.declare.request import ScanRequest
 from corescale.endings import SHORT
 from corescale.errors import ExitCode, InconclusiveError
 from corescale.machine import Machine
 from corescale.observe import store
+from corescale.show.charts import of_explain
 from support.commands import corescale, refused
 
 KNOWN = str(native.find("known_truth"))
@@ -55,6 +57,65 @@ def test_swaps_are_launched_in_pairs_and_kept_as_a_run(tmp_path: Path) -> None:
     assert any("not swapped: " in line and "the wait policy" in line for line in done.stderr.splitlines())
     (run,) = (tmp_path / "corescale-runs").glob("compare-*/1")
     assert store.load(run).finished
+
+
+def test_the_openmp_runtime_is_swapped_where_regions_ran_on_it(tmp_path: Path) -> None:
+    """And not in a program that is linked with it and has no regions."""
+    for part, system in (("imbalance", "openmp"), ("imbalance", "threads")):
+        line = (KNOWN, part, system, "2", "0.02")
+        done = corescale("explain", "--json", "-q", "-t", "2", "--budget", "60s", "--", *line, cwd=tmp_path)
+        levels = {swap["factor"]: swap["level"] for swap in whole(done.stdout)["swaps"]}
+        found = openmp.find("libomp") is not None and system == "openmp"
+        assert levels.get("openmp") == ("libomp" if found else None), done.stderr
+        assert "smt" not in levels or Machine.here().smt_active
+
+
+IN_TWO_REGIONS = """
+import time
+from corescale.region import region
+def burn(seconds):
+    until = time.process_time() + seconds
+    while time.process_time() < until:
+        pass
+with region("first"):
+    burn(0.2)
+burn(0.2)
+with region("last"):
+    burn(0.1)
+"""
+
+
+def test_regions_that_a_program_names_are_below_its_timeline(tmp_path: Path) -> None:
+    words = ("explain", "--no-swap", "-t", "1", "--", sys.executable, "-c", IN_TWO_REGIONS)
+    done = corescale(*words, cwd=tmp_path)
+    (kept,) = (tmp_path / "corescale-runs").glob("explain-*/1.json")
+    shown = json.loads(kept.read_text())
+    first, last = shown["own_regions"]
+    assert (first["region"], last["region"]) == ("first", "last")
+    assert (first["process"], first["thread"]) in {(line["process"], line["thread"]) for line in shown["timelines"]}
+    (begin, end), (begins, ends) = first["spans"][0], last["spans"][0]
+    assert 0 < begin < end < begins < ends <= shown["wall"]
+    drawn = [line for line in done.stdout.splitlines() if line.endswith(("=  first", " first"))]
+    assert len(drawn) == 1 and "====" in drawn[0]
+    assert "first" in {name.split()[-1] for name in timeline(shown)}
+
+
+def timeline(shown: dict[str, Any]) -> tuple[str, ...]:
+    """What has a line in the picture."""
+    (chart,) = [chart for chart in of_explain.views(shown) if chart.name == "timeline"]
+    return chart.x.categories
+
+
+def test_a_region_that_a_file_says_lasted_for_ever_is_drawn(tmp_path: Path) -> None:
+    explained("-t", "1", "--", KNOWN, "sleep", "threads", "1", "0.1", cwd=tmp_path)
+    (kept,) = (tmp_path / "corescale-runs").glob("explain-*/1.json")
+    shown = json.loads(kept.read_text())
+    line = shown["timelines"][0] if shown["timelines"] else {"process": 1, "thread": 1, "rows": "W" * 600}
+    own = {"region": "x", "process": line["process"], "thread": line["thread"], "spans": [[-1e9, 1e9]]}
+    kept.write_text(json.dumps(shown | {"timelines": [line], "own_regions": [own]}))
+    done = corescale("report", str(kept), cwd=tmp_path)
+    assert done.returncode == ExitCode.OK, done.stderr
+    assert f"{'=' * 60}  x" in done.stdout
 
 
 @pytest.mark.parametrize(("budget", "launches"), [("none", MOST_LAUNCHES), ("0.01s", 1)])

@@ -210,7 +210,7 @@ def test_a_file_that_is_no_study_is_refused(content: bytes, tmp_path: Path) -> N
 
 def test_every_kind_of_factor_can_be_declared(tmp_path: Path) -> None:
     levels: dict[str, object] = {
-        "layout": ["1x1x1"], "allocator": ["system"], "bind": ["none"], "affinity": ["0"],
+        "layout": ["1x1x1"], "allocator": ["system"], "openmp": ["inherited"], "bind": ["none"], "affinity": ["0"],
         "numa": ["local"], "smt": ["on"], "variable": ["a"], "parameter": [0.5, "x y"],
     }  # fmt: skip
     for kind, given in ((kind, levels.get(kind, [1])) for kind in KINDS if kind != "command"):

@@ -15,7 +15,7 @@ import pytest
 from corescale.conclude.explain.ledger import Ledger, ledger
 from corescale.conclude.explain.rows import LedgerRow
 from corescale.declare.factors import Launch
-from corescale.observe.profiler import Profiled, profiled
+from corescale.observe.profiled import Profiled, profiled
 from corescale.profile import Profile
 
 

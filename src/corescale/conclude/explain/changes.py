@@ -28,6 +28,8 @@ CHANGES = {
     "GLIBC_TUNABLES": Change("the size of pages", (LedgerRow.COMPUTING, LedgerRow.INFLATED, LedgerRow.ALLOCATING)),
     "bind": Change("the placement", (LedgerRow.INFLATED, LedgerRow.QUEUED)),
     "OMP_WAIT_POLICY": Change("the wait policy", (LedgerRow.BARRIER, LedgerRow.SPINNING)),
+    "openmp": Change("the OpenMP runtime", (LedgerRow.LOCK, LedgerRow.BARRIER, LedgerRow.SPINNING)),
+    "smt": Change("SMT", (LedgerRow.INFLATED,)),
 }
 """The change of each factor."""
 

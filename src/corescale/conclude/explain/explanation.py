@@ -11,7 +11,7 @@ from corescale.conclude.explain.changes import Swap
 from corescale.conclude.explain.ledger import Ledger, mains_of
 from corescale.conclude.explain.rows import ON_CPU, ROW_OF, LedgerRow
 from corescale.conclude.explain.sites import Hotspot, Namer, Site, alone, hotspots, own, sites
-from corescale.profile import Event, MessageTimes, Profile, RegionTimes
+from corescale.profile import Event, MessageTimes, Profile, RegionTimes, Span
 
 PARTS = 600
 """equal parts of the wall time of a timeline"""
@@ -19,6 +19,8 @@ COARSE = 60
 """parts of the wall time in which all threads are summed"""
 MOST_LINES = 64
 """most threads in a timeline: those with the most CPU time"""
+MOST_OWN = 4
+"""most regions of a thread that its program names: those with the most time"""
 SERIAL = 2
 """multiple of `busy_length` from which a time with at most one CPU in use is a stretch"""
 
@@ -31,6 +33,17 @@ class Line:
     process: int
     thread: int
     rows: tuple[LedgerRow | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OwnRegion:
+    """A region that the program names, in one thread: when it began and ended, in seconds from the start of the
+    launch."""
+
+    region: str
+    process: int
+    thread: int
+    spans: tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +89,21 @@ def lines(threads: Sequence[Worked], wall: float, parts: int = PARTS) -> tuple[L
         for one in kept
     )
     return tuple(sorted(found, key=lambda line: (line.process, line.thread)))
+
+
+def own_regions(spans: Sequence[Span], threads: Sequence[Line], profiles: Sequence[Profile]) -> tuple[OwnRegion, ...]:
+    """The regions of each thread that has a line, the one with the most time first."""
+    begun = min((profile.started for profile in profiles), default=0.0)
+    found: dict[tuple[int, int, str], list[tuple[float, float]]] = defaultdict(list)
+    for one in sorted(spans, key=lambda span: span.began):
+        found[one.process, one.thread, one.region].append((one.began - begun, one.ended - begun))
+    every = [OwnRegion(region, process, thread, tuple(when)) for (process, thread, region), when in found.items()]
+    every.sort(key=lambda one: -sum(end - begin for begin, end in one.spans))
+    return tuple(one for line in threads for one in _own_of(line, every)[:MOST_OWN])
+
+
+def _own_of(line: Line, every: Sequence[OwnRegion]) -> list[OwnRegion]:
+    return [one for one in every if (one.process, one.thread) == (line.process, line.thread)]
 
 
 def _most(times: Mapping[LedgerRow, float], length: float) -> LedgerRow | None:
@@ -153,6 +181,8 @@ class Explanation:
     swaps: tuple[Swap, ...] = ()
     hotspots: tuple[Hotspot, ...] = ()
     lines: tuple[Line, ...] = ()
+    own_regions: tuple[OwnRegion, ...] = ()
+    """of the threads of `lines`"""
     rows_over_time: Mapping[LedgerRow, Sequence[float]] = field(default_factory=dict)
     """threads in each row, the mean of each of equal parts of the wall time"""
     alone: tuple[Site, ...] = ()
@@ -165,13 +195,14 @@ class Explanation:
     """the most threads that one program of the launch had in all; None if not all programs are known"""
 
 
-def explanation(ledger: Ledger, profiles: Sequence[tuple[Profile, Namer]]) -> Explanation:
+def explanation(ledger: Ledger, profiles: Sequence[tuple[Profile, Namer]], spans: Sequence[Span] = ()) -> Explanation:
     """What the `profiles` of one launch show besides its ledger; each comes with the object that names its
-    addresses."""
+    addresses. `spans`: when threads were in regions that the program names."""
     mains = mains_of([profile for profile, _ in profiles]) if profiles else ()
     chosen = [(profile, name) for profile, name in profiles if profile in mains]
     regions = [(name(times.function).in_words, times) for profile, name in chosen for times in profile.regions]
     threads, busy = worked(mains, ledger.wall), together(mains)
+    drawn = lines(threads, ledger.wall)
     return Explanation(
         ledger=ledger,
         sites=sites(chosen),
@@ -179,7 +210,8 @@ def explanation(ledger: Ledger, profiles: Sequence[tuple[Profile, Namer]]) -> Ex
         in_use=in_use(busy),
         over_time=over_time(busy),
         hotspots=hotspots(chosen),
-        lines=lines(threads, ledger.wall),
+        lines=drawn,
+        own_regions=own_regions(spans, drawn, mains),
         rows_over_time=rows_over_time(threads, ledger.wall),
         alone=alone(chosen) if ledger.serial is not None else (),
         stretches=stretches(chosen, busy, mains[0].busy_length) if ledger.threads > 1 and mains else (),

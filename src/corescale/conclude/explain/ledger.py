@@ -43,6 +43,8 @@ class Ledger:
     notes: tuple[str, ...] = ()
     work: float | None = None
     """what the program says that it has done"""
+    by_kernel: bool = False
+    """whether all rows are from the kernel's accounts, because no program was profiled"""
     ranks: int = 1
     """ranks to which the threads belong"""
     cores_available: int | None = None
@@ -134,7 +136,7 @@ def outside(threads: int, wall: float, cpu: float, queued: float, why: str) -> L
     left = wall * threads - computed - queued
     rows = dict.fromkeys(LedgerRow, 0.0)
     rows |= {LedgerRow.COMPUTING: computed, LedgerRow.QUEUED: queued, LedgerRow.UNATTRIBUTED: left}
-    return Ledger(threads, wall, rows, cpu, burnt=0.0, notes=(why,))
+    return Ledger(threads, wall, rows, cpu, burnt=0.0, notes=(why,), by_kernel=True)
 
 
 def _burnt(profile: Profile) -> float:
@@ -261,7 +263,7 @@ def _notes(mains: Sequence[Profile], profiles: Sequence[Profile], others: float)
         )
     if any(main.confined for main in mains):
         found.append("the program forbade itself system calls (seccomp): its time from then on is unattributed")
-    if lost := sum(main.lost_threads for main in mains):
+    if lost := sum(main.lost_threads for main in mains if not main.full):
         found.append(f"{lost} threads were not profiled: there were more than the profiler keeps")
     if lost := sum(main.lost_timers for main in mains):
         found.append(f"places are missing for {lost} of its threads: the kernel gave no timer (raise ulimit -i)")

@@ -4,7 +4,7 @@
 import os
 import shutil
 import stat
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from corescale.declare import paths
@@ -37,10 +37,13 @@ _TUNABLES = b"glibc.malloc."
 """A statically linked program that reads the C library's settings contains this."""
 
 
-def usual(argv: Sequence[str], unloadable: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def usual(
+    argv: Sequence[str], unloadable: str, among: Collection[str] = USUAL
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The factors worth trying for this command, and what was left out with the reason.
 
-    `unloadable`: why no allocator can be preloaded, by `no_preload`, or by a launch that showed what a script starts.
+    `unloadable`: why no library can be preloaded, by `no_preload`, or by a launch that showed what a script starts.
+    `among`: the factors to choose from.
     """
     program = _program(argv)
     openmp = program is not None and any(elf.contains(program, word.encode()) for word in _OPENMP)
@@ -48,12 +51,12 @@ def usual(argv: Sequence[str], unloadable: str) -> tuple[tuple[str, ...], tuple[
     left_out = []
     if unloadable:
         left_out.append(f"allocator: {unloadable}")
-        out |= {"allocator", *_settings(program)}
+        out |= {"allocator", "openmp", *_settings(program)}
     if not openmp:
         left_out.append(
             f"bind, OMP_WAIT_POLICY: {argv[0]} is not linked with OpenMP; if it starts one that is: -f bind=auto"
         )
-    return tuple(name for name in USUAL if name not in out and not _unknown(name)), tuple(left_out)
+    return tuple(name for name in among if name not in out and not _unknown(name)), tuple(left_out)
 
 
 def asking_for(name: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from corescale.declare import template
+from corescale.declare import factors, template
 from corescale.declare.catalogue import space
 from corescale.declare.command_line import build, checks
 from corescale.declare.experiment import SERIAL, Command, Experiment, Weak
@@ -136,9 +136,10 @@ def _checked(experiment: Experiment, wider: Experiment, names: Sequence[str]) ->
 def _loadable(
     request: R, commands: Sequence[Command], unloadable: PreloadError | None, make: Callable[[R], Experiment]
 ) -> Experiment:
-    """What `make` returns, without `allocator=auto` if none can be preloaded; raises PreloadError for one that was
-    named."""
-    auto = "auto" in (request.allocators, *(text.partition("=")[2] for text in request.factor if _allocators(text)))
+    """What `make` returns, without `allocator=auto` and `openmp=auto` if nothing can be preloaded; raises PreloadError
+    for what was named."""
+    asked = [request.allocators, *(text.partition("=")[2] for text in request.factor if _preloads(text))]
+    auto = {*filter(None, asked)} == {"auto"}
     why = unloadable.what if unloadable else unloadable_by_file(commands)
     if unloadable is not None and not auto:
         raise unloadable
@@ -146,7 +147,7 @@ def _loadable(
         made = make(request)
         _must_bear_allocators(made)
         return made
-    made = make(replace(request, allocators="", factor=[text for text in request.factor if not _allocators(text)]))
+    made = make(replace(request, allocators="", factor=[text for text in request.factor if not _preloads(text)]))
     return made.model_copy(update={"left_out": (*made.left_out, f"allocators: {why}"), "no_preload": why})
 
 
@@ -164,8 +165,10 @@ def unloadable_by_file(commands: Sequence[Command]) -> str:
     return next(filter(None, said), "")
 
 
-def _allocators(text: str) -> bool:
-    return text.partition("=")[0].strip() == "allocator"
+def _preloads(text: str) -> bool:
+    """Whether `NAME=LEVELS` names a factor whose levels are preloaded."""
+    name = text.partition("=")[0].strip()
+    return name in factors.KINDS and factors.KINDS[name].preloads
 
 
 def _tune(request: TuneRequest, commands: Sequence[Command], machine: Machine) -> Experiment:

@@ -7,7 +7,7 @@ from corescale.declare import template
 from corescale.declare.catalogue.env_reads import THREAD_VARIABLES
 from corescale.declare.factors.kind import Kind, number_or_text
 from corescale.declare.factors.placement import Affinity, Bind, L3Domains, Numa, Smt, Sockets
-from corescale.declare.factors.program import Allocator, Command, Parameter, Variable
+from corescale.declare.factors.program import Allocator, Command, OpenMP, Parameter, Variable
 from corescale.declare.factors.threads import LayoutKind, Nodes, Ranks, Threads, with_thread_variables
 from corescale.declare.launch import Launch
 from corescale.errors import UsageError, nearest
@@ -20,6 +20,7 @@ KINDS: dict[str, Kind] = {
     "nodes": Nodes(),
     "layout": LayoutKind(),
     "allocator": Allocator(),
+    "openmp": OpenMP(),
     "bind": Bind(),
     "affinity": Affinity(),
     "sockets": Sockets(),

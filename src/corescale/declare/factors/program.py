@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Factors that change the program: one of several commands, a placeholder, a variable, an allocator."""
+"""Factors that change the program: one of several commands, a placeholder, a variable, an allocator, a runtime."""
 
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from corescale.declare.catalogue import allocators, blocks, env_reads, settings
+from corescale.declare.catalogue import allocators, blocks, env_reads, openmp, settings
 from corescale.declare.factors.kind import Kind
 from corescale.declare.launch import Launch
 from corescale.machine import Machine
@@ -96,3 +96,29 @@ class Allocator(Kind):
         library = allocators.locate(str(level))
         launch = replace(launch.setting(LD_PRELOAD=str(library)), replaces_allocator=True)
         return replace(launch, preload=(*launch.preload, library))
+
+
+class OpenMP(Kind):
+    """Preloads the runtime of OpenMP that is its level, for a program that is linked with GCC's."""
+
+    preloads: ClassVar = True
+    written, remedy = "|".join((INHERITED, *openmp.RUNTIMES)), " or ".join((INHERITED, *openmp.RUNTIMES))
+
+    def auto(self, name: str, machine: Machine) -> tuple[Sequence[Level], Sequence[str]]:
+        return self.either(INHERITED, next(iter(openmp.RUNTIMES)), machine)
+
+    def unavailable(self, level: Level, machine: Machine) -> str | None:
+        missing = level != INHERITED and openmp.find(str(level)) is None
+        return f"openmp={level}: not found here (apt-get install {openmp.PACKAGE})" if missing else None
+
+    def typed(self, name: str, levels: Sequence[Level], machine: Machine) -> Level | None:
+        return INHERITED
+
+    def idle(self, name: str, beside: Mapping[str, Level], *, one_thread: bool) -> bool:
+        return one_thread
+
+    def apply(self, name: str, level: Level, launch: Launch, machine: Machine) -> Launch:
+        library = None if level == INHERITED else openmp.find(str(level))
+        if library is None:
+            return launch
+        return replace(launch, runtime=library, preload=(*launch.preload, library))

@@ -84,7 +84,8 @@ def without_preloads(made: Experiment, why: str) -> Experiment:
     """The experiment with only those allocators that need no preload; `left_out` says `why`."""
     kept, out = [], []
     for factor in made.factors:
-        own = tuple(each for each in factor.levels if each in ("system", INHERITED)) or ("system",)
+        usual = "system" if factor.kind == "allocator" else INHERITED
+        own = tuple(each for each in factor.levels if each in ("system", INHERITED)) or (usual,)
         left = [str(each) for each in factor.levels if each not in own] if factor.how.preloads else []
         out += [f"{', '.join(left)}: {why}"] if left else []
         kept.append(factor.model_copy(update={"levels": own}) if left else factor)

@@ -14,12 +14,13 @@ from corescale import native
 from corescale.declare.experiment import Experiment
 from corescale.errors import CorescaleError, UnavailableError
 from corescale.observe.scratch import Scratch
-from corescale.observe.sources import counters, env_reads, result, witness
+from corescale.observe.sources import counters, env_reads, result, thread_seconds, witness
 from corescale.observe.sources.source import Found, Source
+from corescale.profile import Span
 
 __all__ = ["SOURCES", "Found", "Source", "environment", "read", "wanted", "warming_up"]
 
-SOURCES: tuple[Source, ...] = (result.SOURCE, witness.SOURCE, counters.SOURCE)
+SOURCES: tuple[Source, ...] = (result.SOURCE, witness.SOURCE, counters.SOURCE, thread_seconds.SOURCE)
 
 
 def wanted(experiment: Experiment) -> tuple[Source, ...]:
@@ -41,7 +42,7 @@ def environment(sources: Iterable[Source], before: Mapping[str, str | None], scr
     for source in sources:
         scratch.by_rank += source.by_rank
         for name, value in source.environment(scratch).items():
-            changes[name] = _preloaded(changes, value, scratch) if name == PRELOAD else value
+            changes[name] = _preloaded(changes, value, scratch, first=source.first) if name == PRELOAD else value
     return changes
 
 
@@ -51,6 +52,7 @@ def read(sources: Iterable[Source], scratch: Scratch, *, succeeded: bool) -> Fou
     processes: dict[int, Mapping[str, Any]] = {}
     measured: dict[str, float] = {}
     warnings: tuple[str, ...] = ()
+    spans: tuple[Span, ...] = ()
     unproved = False
     for source in sources:
         try:
@@ -63,16 +65,18 @@ def read(sources: Iterable[Source], scratch: Scratch, *, succeeded: bool) -> Fou
         processes |= found.processes
         measured |= found.measured
         warnings += found.warnings
+        spans += found.spans
         unproved = unproved or found.unproved
-    return Found(fields, processes, unproved, measured, warnings)
+    return Found(fields, processes, unproved, measured, warnings, spans)
 
 
 PRELOAD = "LD_PRELOAD"
 
 
-def _preloaded(changes: Mapping[str, str | None], libraries: str, scratch: Scratch) -> str:
+def _preloaded(changes: Mapping[str, str | None], library: str, scratch: Scratch, *, first: bool) -> str:
     before = changes[PRELOAD] if PRELOAD in changes else os.environ.get(PRELOAD)
-    return ":".join(part for part in (before, str(_loadable(Path(libraries), scratch.folder))) if part)
+    parts = (before, str(_loadable(Path(library), scratch.folder)))
+    return ":".join(part for part in (reversed(parts) if first else parts) if part)
 
 
 def _loadable(library: Path, folder: Path) -> Path:

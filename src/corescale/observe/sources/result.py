@@ -5,21 +5,24 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, NonNegativeFloat, NonNegativeInt, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, NonNegativeInt, ValidationError
 
 from corescale import documents
 from corescale.declare.experiment import Experiment
 from corescale.errors import ProgramError
 from corescale.observe.scratch import Scratch
 from corescale.observe.sources.source import Found, Source
+from corescale.profile import Span
 from corescale.records import Origin, Region
 
 FORMAT = 1
 """format of the files; written by runtime/include/corescale/region.h and by corescale/region.py"""
 FOLDER = "CORESCALE_RESULT"
 """The variable that says where a program writes them."""
+SPANS = "CORESCALE_SPANS"
+"""The variable that asks for the times at which regions began and ended."""
 SIMULATED = "simulated"
 """A metric that a program gives, with a value other than 0, if its times are those of a machine that is not here."""
 LAST_OUTPUT = 1 << 16
@@ -47,6 +50,8 @@ class _RegionLine(BaseModel):
     thread: NonNegativeInt
     calls: NonNegativeInt
     seconds: NonNegativeFloat
+    spans: list[Annotated[list[NonNegativeInt], Field(min_length=3, max_length=3)]] = []
+    """the kernel's number of the thread, and nanoseconds of CLOCK_MONOTONIC at which it began and ended the region"""
 
 
 class _File(BaseModel):
@@ -71,6 +76,17 @@ def parse_results(directory: Path, stdout_tail: str | None) -> ProgramResult:
     if files:
         return _merged(sorted(files, key=lambda file: (file.rank, file.pid)))
     return _from_stdout(stdout_tail or "")
+
+
+def spans(directory: Path) -> tuple[Span, ...]:
+    """When threads were in regions, if the program was asked for it; raises ProgramError as `parse_results` does."""
+    return tuple(
+        Span(line.name, file.pid, thread, begin * 1e-9, end * 1e-9)
+        for path in sorted(directory.glob("rank-*.json"))
+        for file in [_read(path)]
+        for line in file.regions
+        for thread, begin, end in line.spans
+    )
 
 
 def _read(path: Path) -> _File:
@@ -155,7 +171,8 @@ def _object(line: str) -> dict[str, Any]:
 
 
 def _environment(scratch: Scratch) -> Mapping[str, str]:
-    return {FOLDER: str(scratch.of(NAME))}
+    asked = {SPANS: "1"} if scratch.spans else {}
+    return {FOLDER: str(scratch.of(NAME)), **asked}
 
 
 def _reads_output(experiment: Experiment) -> bool:
@@ -168,7 +185,8 @@ def _found(scratch: Scratch) -> Found:
     found = parse_results(scratch.of(NAME), scratch.said(LAST_OUTPUT))
     fields = {"regions": found.regions, "metrics": found.metrics, "checks": found.checks, "work": found.work}
     measured = {f"output:{name}": value for name, value in found.metrics.items()}
-    return Found(fields | {"origin": found.origin}, measured=measured)
+    when = spans(scratch.of(NAME)) if scratch.spans else ()
+    return Found(fields | {"origin": found.origin}, measured=measured, spans=when)
 
 
 NAME = "result"

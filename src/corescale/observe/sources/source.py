@@ -7,6 +7,7 @@ from typing import Any
 
 from corescale.declare.experiment import Experiment
 from corescale.observe.scratch import Scratch
+from corescale.profile import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,8 @@ class Found:
     """Numbers for metrics, by what these are declared as: `counter:page-faults` of a source that gives `counter`."""
     warnings: tuple[str, ...] = ()
     """What a reader of the record should know, a sentence each."""
+    spans: tuple[Span, ...] = ()
+    """When threads were in the program's own regions, if the scratch asks for it; given by one source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,3 +49,6 @@ class Source:
     source."""
     reads_output: Callable[[Experiment], bool] = lambda _: False
     """Whether it needs the program's standard output, which is then kept."""
+    first: bool = False
+    """Whether its library comes before those already preloaded; else it comes after them. The witness looks through
+    it."""

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The witness: a library inside the program that says, before its main, which object serves its malloc.
+"""The witness: a library inside the program that says, before its main, which objects serve its malloc and its parallel
+regions of OpenMP.
 
 It is preloaded at every level of an allocator factor, the system's allocator included.
 """
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from corescale import native
+from corescale.declare.catalogue import openmp
 from corescale.declare.factors import Launch
 from corescale.documents import content
 from corescale.observe.scratch import Scratch
@@ -31,10 +33,16 @@ class Sighting:
     """the object that serves malloc"""
     operator_new: str
     """the object that serves operator new; empty in a program without C++"""
+    regions: str = ""
+    """the object that serves parallel regions, as GCC compiles them; empty in a program without"""
+
+    def instead(self, library: Path) -> str:
+        """The object that serves what this library would serve."""
+        return self.regions if openmp.is_runtime(library) else self.malloc
 
     def has(self, library: Path) -> bool:
-        """Whether that library serves its malloc."""
-        return bool(self.malloc) and Path(self.malloc).resolve() == library.resolve()
+        """Whether that library serves its malloc, or as a runtime of OpenMP its parallel regions."""
+        return bool(found := self.instead(library)) and Path(found).resolve() == library.resolve()
 
 
 def sightings(scratch: Scratch) -> tuple[Sighting, ...]:
@@ -52,7 +60,7 @@ def _of(path: Path) -> Iterable[Sighting]:
     with contextlib.suppress(OSError):
         data = content(path)
     words = [word.decode(errors="replace") for word in data.split(b"\0")[:-1]]
-    for pid, *objects in zip(*(words[k::4] for k in range(4)), strict=False):
+    for pid, *objects in zip(*(words[k::5] for k in range(5)), strict=False):
         if pid.isdecimal():  # the program can write there, too
             yield Sighting(int(pid), *objects)
 
@@ -65,7 +73,7 @@ def _environment(scratch: Scratch) -> Mapping[str, str]:
 
 
 def _read(scratch: Scratch) -> Found:
-    """Which of the configuration's libraries serve malloc in the last program of each process that was detected.
+    """Which of the configuration's libraries serve the last program of each process that was detected.
 
     They must be detected in every program in which they were proved and, if each rank has a folder of its own, in every
     rank. A wrapper that is detected does not count for its program.

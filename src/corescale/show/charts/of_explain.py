@@ -10,7 +10,7 @@ from corescale.conclude.explain.rows import LedgerRow
 from corescale.show import charts, text
 from corescale.show.charts.look import SERIES
 from corescale.show.charts.model import Axis, Chart, Format, Mark, Panel, Series
-from corescale.show.explain import SHOWN, Shown, brief
+from corescale.show.explain import SHOWN, Shown, brief, own_regions
 
 SLOTS = {row: k if k < len(SERIES) else len(SERIES) - 1 - k for k, row in enumerate(LedgerRow)}
 """the look of each row, the same in every chart"""
@@ -27,7 +27,7 @@ def views(shown: Shown) -> Iterator[Chart]:
         title = f"Where {shown['thread_seconds']:.3g} thread-seconds went"
         yield _spans("ledger", title, "thread-seconds", list(rows), [_row(row, found) for row, found in rows.items()])
     if lines := shown["timelines"]:
-        yield _timelines(lines, shown["wall"])
+        yield _timelines(lines, shown)
     if shares := shown["cpus_in_use"]:
         marks = [_span(cpus, 0.0, share, f"{cpus} CPUs", f"{share:.0%}") for cpus, share in shares.items()]
         title = f"CPUs in use, share of the time; {shown['cores_used']:.2f} in the mean"
@@ -97,20 +97,27 @@ def _stacked(
     return _spans(name, title, what, names, [Series("spans", of, tuple(series[of]), SLOTS[of]) for of in series])
 
 
-def _timelines(lines: Sequence[Shown], wall: float) -> Chart:
-    """What each thread did most of the time, part by part; blank if it was not on a CPU."""
+def _timelines(lines: Sequence[Shown], shown: Shown) -> Chart:
+    """What each thread did most of the time, part by part; blank if it was not on a CPU. Below it are the program's own
+    regions of that thread."""
+    wall, categories, own = shown["wall"], list[str](), list[Mark]()
     several = len({line["process"] for line in lines}) > 1
     names = [f"{line['process']}/{line['thread']}" if several else str(line["thread"]) for line in lines]
     rows = {row.letter: row for row in LedgerRow if row.letter}
     found: dict[str, list[Mark]] = {letter: [] for letter in rows}
     for name, line in zip(names, lines, strict=True):
+        categories.append(name)
         each, at = wall / len(line["rows"]), 0
         for letter, group in itertools.groupby(line["rows"]):
             begins, at = at, at + len(list(group))
             if letter in found:
                 found[letter].append(_span(name, begins * each, at * each, f"{name}: {rows[letter]}"))
+        for region in own_regions(line, shown):
+            categories.append(f"{name} {region['region'][:SITES]}")
+            own += [_span(categories[-1], begin, end, f"{name}: {region['region']}") for begin, end in region["spans"]]
     series = [Series("spans", rows[letter], tuple(marks), SLOTS[rows[letter]]) for letter, marks in found.items()]
-    return _spans("timeline", "What each thread did", "time; blank: not on a CPU", names, series, "seconds",
+    series.append(Series("spans", "the program's own region", tuple(own), SLOTS[LedgerRow.UNATTRIBUTED]))
+    return _spans("timeline", "What each thread did", "time; blank: not on a CPU", categories, series, "seconds",
                   f"{len(names)} threads over {wall:.3g} s")  # fmt: skip
 
 

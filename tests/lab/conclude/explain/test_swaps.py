@@ -121,8 +121,8 @@ def test_the_share_is_covered_although_all_launches_of_a_block_drift_together() 
     ({"computing": 2.0}, ("GLIBC_TUNABLES",)),
     ({"allocating": 0.01}, ()),
     ({"allocating": 0.03}, ("allocator", "GLIBC_TUNABLES")),
-    ({"spinning": 0.03}, ("OMP_WAIT_POLICY",)),
-    ({"inflated_computing": 0.03}, ("GLIBC_TUNABLES", "bind")),
+    ({"spinning": 0.03}, ("OMP_WAIT_POLICY", "openmp")),
+    ({"inflated_computing": 0.03}, ("GLIBC_TUNABLES", "bind", "smt")),
 ])  # fmt: skip
 def test_only_what_has_something_to_give_back_is_changed(rows: dict[str, float], names: tuple[str, ...]) -> None:
     assert worth_swapping(booked(**rows)) == names

@@ -326,3 +326,24 @@ def test_calls_of_mpi_have_their_rank_and_partner() -> None:
     assert {(rank, one.call) for rank, one in explanation(found.ledger, unnumbered).messages} == {
         (0, "MPI_Recv"), (1, "MPI_Barrier"), (1, "MPI_Send"),
     }  # fmt: skip
+
+
+def test_every_row_names_its_source() -> None:
+    """Rows of a program without the profiler are from the kernel's accounts."""
+    seen = ledger([profile(thread(cpu=0.5, queued=0.2), active=1.0, lock=1.0)], 1.5)
+    shown = as_json(Explanation(seen, {}, (), {}))
+    assert {row.value: found["source"] for row, found in zip(LedgerRow, shown["rows"].values(), strict=True)} == {
+        row.value: row.source for row in LedgerRow
+    }
+    assert all(row.source for row in LedgerRow)
+    said = {row: line for row in shown["rows"] for line in lines(shown) if line.startswith(f"  {row} ")}
+    assert {*said} >= {"computing", "lock wait", "blocked", "unattributed"}
+    assert all(f"%   {shown['rows'][row]['source']}" in line for row, line in said.items())
+    unseen = as_json(Explanation(outside(2, 1.0, 0.5, 0.2, "static"), {}, (), {}))["rows"]
+    assert (unseen["computing"]["source"], unseen["unattributed"]["source"]) == ("accounts", "remainder")
+
+
+def test_threads_that_found_no_room_on_a_full_disk_are_not_called_too_many() -> None:
+    lost = replace(profile(thread(), active=1.0, absent=1.0), lost_threads=3)
+    assert any("3 threads were not profiled" in note for note in ledger([lost], 1.0).notes)
+    assert not ledger([replace(lost, full=True)], 1.0).notes

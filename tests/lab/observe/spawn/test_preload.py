@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from corescale.conclude.warnings import warnings
-from corescale.declare.catalogue import allocators
-from corescale.declare.experiment import Experiment
+from corescale.declare.catalogue import allocators, openmp
+from corescale.declare.experiment import Experiment, Factor
 from corescale.errors import PreloadError, ProgramError
 from corescale.machine import Machine
 from corescale.observe import preload, store
@@ -366,3 +366,25 @@ def test_a_program_in_a_namespace_of_its_own_is_attributed(
     for namespace in (("unshare", "-pf"), ("unshare", "-pf", "--mount-proc")):
         with pytest.raises(PreloadError, match=r"libown\.so is loaded, but malloc is served by .*built-\d+"):
             measured(allocating(experiment, *namespace, alone, levels=(own_allocator,)), two_cores)
+
+
+REGION = "#include <stdio.h>\nint main(void) {\n#pragma omp parallel\n  putchar('x');\n  return 0;\n}\n"
+
+
+def on_runtimes(e: Experiment) -> Experiment:
+    levels = Factor(name="openmp", kind="openmp", levels=("inherited", "libomp"))
+    return e.model_copy(update={"factors": (levels,)})
+
+
+@pytest.mark.skipif(openmp.find("libomp") is None, reason="no libomp here")
+def test_another_runtime_of_openmp_is_proved_where_regions_come_to_it(
+    experiment: Make, two_cores: Machine, compile_c: Any
+) -> None:
+    """Both ways: a program of GCC's has it, and one that has its own runtime inside has not."""
+    records = measured(on_runtimes(experiment(compile_c(REGION, "-fopenmp"), levels={}, timeout=20)), two_cores)
+    inside = {r.configuration["openmp"]: {p.preload for p in r.processes} for r in records}
+    assert inside == {"inherited": {None}, "libomp": {(str(openmp.find("libomp")),)}}
+    own = compile_c("void GOMP_parallel(void) {}\nint main(void) { return 0; }\n", "-rdynamic")
+    with pytest.raises(PreloadError, match="its parallel regions are served by") as said:
+        measured(on_runtimes(experiment(own, levels={}, timeout=20)), two_cores)
+    assert own in str(said.value)

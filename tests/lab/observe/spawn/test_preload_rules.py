@@ -79,7 +79,7 @@ def test_no_trace_is_no_proof() -> None:
 
 
 def bear_witness(folder: Path, pid: int, malloc: str) -> None:
-    (folder / f"witness.{pid}").write_bytes(f"{pid}\0solver\0{malloc}\0\0".encode())
+    (folder / f"witness.{pid}").write_bytes(f"{pid}\0solver\0{malloc}\0\0\0".encode())
 
 
 def test_a_timed_launch_without_it_is_not_proved() -> None:
@@ -126,13 +126,13 @@ def test_each_rank_must_be_detected_where_each_has_a_folder() -> None:
 def test_what_is_no_testimony_is_left_out() -> None:
     with Scratch() as held:
         (held.of("witness") / "witness.9").mkdir()
-        (held.of("witness") / "witness.8").write_bytes(b"written\0by\0the\0program\0" * 2)
+        (held.of("witness") / "witness.8").write_bytes(b"written\0by\0the\0program\0itself\0" * 2)
         assert witness.sightings(held) == ()
 
 
 def test_a_testimony_cut_short_is_left_out() -> None:
     with Scratch() as held:
-        (held.of("witness") / "witness.7").write_bytes(b"7\0/bin/sh\0/libc\0\x007\0/bin/pi")
+        (held.of("witness") / "witness.7").write_bytes(b"7\0/bin/sh\0/libc\0\0\x007\0/bin/pi")
         assert witness.sightings(held) == (Sighting(7, "/bin/sh", "/libc", ""),)
 
 

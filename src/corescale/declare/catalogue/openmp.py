@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The runtimes of OpenMP that can take the place of GCC's in a program, because they have its functions, too."""
+
+import fnmatch
+from pathlib import Path
+
+from corescale.declare.catalogue import allocators
+
+RUNTIMES: dict[str, tuple[str, ...]] = {"libomp": ("libomp.so.5", "libomp.so", "libiomp5.so")}
+"""File names of each, the preferred first. LLVM's and Intel's are one runtime."""
+PACKAGE = "libomp5"
+"""package of Debian"""
+REPLACED = "libgomp"
+"""What the file of GCC's runtime begins with, also where a package brings a copy of its own."""
+
+
+def find(name: str) -> Path | None:
+    """The first loadable library of a runtime of the table; None if it is not here."""
+    return allocators.find_library(RUNTIMES[name])
+
+
+def is_runtime(library: Path) -> bool:
+    """Whether a library to preload is one of these, and no allocator."""
+    return any(fnmatch.fnmatchcase(library.name, file) for files in RUNTIMES.values() for file in files)

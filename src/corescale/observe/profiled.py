@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A launch with the profiler, and what it gave."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from corescale.declare.factors import Launch
+from corescale.errors import ProgramError
+from corescale.observe import profiler, sources
+from corescale.observe.launchers.spawning import LACKED, SpawningLauncher
+from corescale.observe.scratch import Scratch, sweep
+from corescale.observe.spawn import Spawner, SpawnReport, SpawnRequest
+from corescale.profile import Profile, Span
+from corescale.records import Layout
+
+SAID = tuple(source for source in sources.SOURCES if not source.probe)
+"""The sources of what a program reports by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profiled:
+    """One launch with the profiler."""
+
+    report: SpawnReport
+    wall: float
+    """seconds; with ranks, without the time to start them"""
+    profiles: tuple[Profile, ...]
+    """none if no program of the launch could load a library"""
+    unwritten: int = 0
+    """programs whose profile, or a part of it, found no room on the disk"""
+    work: float | None = None
+    """what the program says by region.h that it has done"""
+    spans: tuple[Span, ...] = ()
+    """when threads were in its own regions"""
+
+
+def profiled(
+    launch: Launch,
+    processors: int,
+    timeout: float | None = None,
+    stdin: Path | None = None,
+    ranked: tuple[SpawningLauncher, Layout] | None = None,
+) -> Profiled:
+    """Launches once; `ranked`: what starts ranks, and how many. Raises ProgramError if it cannot be started."""
+    sweep()
+    with Scratch(launch) as scratch:
+        changes = dict(launch.variables)
+        before = changes.get("LD_PRELOAD", os.environ.get("LD_PRELOAD"))
+        changes |= profiler.environment(scratch.of("profiler"), processors, before)
+        scratch.spans = True
+        changes = sources.environment(SAID, changes, scratch)
+        request = SpawnRequest(
+            argv=launch.command, environment=changes, affinity=launch.affinity or (), timeout=timeout, stdin=stdin
+        )
+        launcher, layout = ranked or (None, Layout())
+        report = Spawner().spawn(launcher.through(request, layout, scratch) if launcher else request)
+        wall = report.wall
+        if launcher:
+            report, ranks = launcher.ended(report, scratch)
+            wall = max((rank.wall for rank in ranks.values()), default=wall)
+        if report.status == "cancelled":
+            raise KeyboardInterrupt
+        if report.status == "not-started":
+            what = report.trouble or "cannot be started"
+            raise ProgramError(what, where=launch.argv[0], remedy=LACKED.get(report.step or "", "run it by itself"))
+        said = sources.read(SAID, scratch, succeeded=False)
+        killed = report.wall if report.status in ("signal", "timeout") else 0.0
+        profiles, unwritten = profiler.read(scratch.of("profiler"), killed)
+        return Profiled(report, wall, profiles, unwritten, said.fields.get("work"), said.spans)
