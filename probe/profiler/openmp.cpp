@@ -3,6 +3,8 @@
 // are two sets of entry points, GCC's and LLVM's; Intel's runtime has LLVM's.
 #include <stdarg.h>
 
+#include <algorithm>
+
 #include "profiler/profiler.hpp"
 
 namespace corescale::profiler {
@@ -27,6 +29,10 @@ namespace {
 
 Word several(std::int64_t waiting) { return census::one(census::barriers) * static_cast<Word>(waiting); }
 
+// A master that starts the others does not wait. So its CPU time there is the time that passes, unless it is
+// interrupted: to ask for it would take two calls of the system in each region.
+constexpr std::int64_t longest_start = 50'000;
+
 struct Body {
   Team& team;
   Thread* thread;
@@ -42,7 +48,7 @@ struct Body {
       const std::int64_t length = now() - thread->since;
       thread->spent[barrier] += length;
       log(barrier, length);
-      thread->burnt[barrier] += cpu_since(thread->cpu_since);
+      thread->burnt[barrier] += std::min(length, longest_start);
       thread->state = computing;
       change(census::one(census::running) + several(team.threads - 1), several(team.expected));
     } else {
@@ -91,7 +97,6 @@ auto region(Team& team, Fork fork) {
   // The workers of the last region may be late for this region.
   change(several(team.expected), census::one(census::running));
   master.since = began;
-  master.cpu_since = cpu_now();
   master.state = barrier;
   auto result = fork();
   local.team = outer;
