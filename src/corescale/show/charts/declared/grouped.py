@@ -38,10 +38,10 @@ def _grouped(asked: Asked, kind: SeriesKind) -> Chart:
     chart = asked.chart
     numbers = kind != "bars" and pd.api.types.is_numeric_dtype(asked.rows[chart.x])
     shown, written = asked.quantity()
-    panels = []
+    panels, levels = [], asked.levels(chart.x)
     for row, column, rows in asked.panels():
         series = []
-        for slot, colour, of in asked.coloured(rows):
+        for slot, colour, of in asked.coloured(rows[asked.of_a_mark]):
             for style, drawn, some in asked.by_level(chart.style, of):
                 named_by = (colour if chart.colour not in chart.facet else "", drawn)
                 label = ", ".join(filter(None, named_by))
@@ -49,15 +49,15 @@ def _grouped(asked: Asked, kind: SeriesKind) -> Chart:
                 head = "".join(f"{part}, " for part in parts if part)
                 marks = tuple(
                     asked.mark(cell, at if numbers else str(at), f"{head}{named(chart.x, at)}", shown)
-                    for at in asked.levels(chart.x)
+                    for at in levels
                     if not (cell := some[some[chart.x] == at]).empty
                 )
                 if marks:
                     series.append(Series(kind, label, marks, slot, style))
         panels.append(Panel(tuple(series), row, column))
-    x = Axis(chart.x) if numbers else Axis(chart.x, categories=tuple(str(at) for at in asked.levels(chart.x)))
-    if numbers and (levels := [float(at) for at in asked.levels(chart.x)]) and len(levels) <= 8:
-        x = replace(x, ticks=tuple(levels), log=min(levels) > 0 and len(levels) > 2 and max(levels) >= 8 * min(levels))
+    x = Axis(chart.x) if numbers else Axis(chart.x, categories=tuple(map(str, levels)))
+    if numbers and (ticks := [float(at) for at in levels]) and len(ticks) <= 8:
+        x = replace(x, ticks=tuple(ticks), log=min(ticks) > 0 and len(ticks) > 2 and max(ticks) >= 8 * min(ticks))
     return asked.made(_asked_for(x, "x", asked), _asked_for(Axis(asked.title(), written), "y", asked), panels)
 
 
