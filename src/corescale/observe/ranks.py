@@ -174,6 +174,8 @@ def folded(report: SpawnReport, ranks: Mapping[int, SpawnReport], asked: int) ->
     Its wall is that of the slowest rank, which waits in no queue.
     """
     each = list(ranks.values())
+    if report.status != "ok":  # Slurm continues every process of a step before it ends them
+        report = replace(report, stopped=False)
     if not each:
         return replace(report, user=0.0, system=0.0, cpu_kind="sampled", processes=(), affinity=(), foreign=None)
     waits = [one.runqueue_wait for one in each if one.runqueue_wait is not None]

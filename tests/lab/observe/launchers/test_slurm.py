@@ -23,7 +23,7 @@ from corescale.observe import launchers
 from corescale.observe.doctor import cluster, doctor
 from corescale.observe.launchers import allocation as launcher
 from corescale.show import doctor as show
-from support import slurm
+from support import mpi, slurm
 from support.processes import alive, eventually
 
 pytestmark = pytest.mark.skipif(slurm.reason() is not None, reason=str(slurm.reason()))
@@ -69,6 +69,15 @@ def test_a_scan_over_nodes_has_each_ranks_node_and_accounts(place: Path) -> None
     assert found["1x2x2"].user > 2 * found["1x1x1"].user > 0
 
 
+def test_ranks_of_an_mpi_program_meet_across_nodes(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By TCP: else Open MPI would take two nodes of one host for one, whose ranks share memory."""
+    monkeypatch.setenv("OMPI_MCA_btl", "self,tcp")
+    layouts = {"layout": ["1x2x1", "1x2x2"]}
+    made = corescale.scan([mpi.compiled(place)], on="slurm", factor=layouts, runs=1, timeout=60)
+    found = {str(record.configuration.layout): record.metrics for record in made.result.records}
+    assert {name: (each["ranks"], each["sum"]) for name, each in found.items()} == {"1x2x1": (2, 1), "1x2x2": (4, 6)}
+
+
 def test_tune_and_a_study_go_through_it_too(place: Path) -> None:
     levels = {"s": ["0.1", "0.01"]}
     tuned = corescale.tune(["sleep", "{s}"], on="slurm", allocation="-p debug", factor=levels, budget="20x", nodes=[1])
@@ -111,6 +120,16 @@ def test_a_rank_that_fails_is_a_failure_of_the_program_and_not_of_slurm() -> Non
     work = "test $SLURM_PROCID = 0 || { echo not me >&2; exit 7; }; sleep 60"
     with pytest.raises(corescale.errors.ProgramError, match="failed with exit code 7: rank 1: not me"):
         corescale.scan(["sh", "-c", work], on="slurm", nodes=[2], runs=1)
+
+
+def test_a_rank_that_srun_ends_was_not_stopped_by_its_program(place: Path) -> None:
+    """Slurm continues every process of a step before it ends them."""
+    work = "test $SLURM_PROCID = 0 || exit 7; exec sleep 60"
+    factor = {"layout": ["1x1x1", "1x1x2"]}
+    one = "case $SLURM_NTASKS in 1) exit 0;; esac; "
+    made = corescale.scan(["sh", "-c", one + work], on="slurm", factor=factor, runs=1, ignore_failure=True)
+    failed = [record for record in made.result.records if not record.ok]
+    assert failed and not any("stopped" in warning for record in failed for warning in record.warnings)
 
 
 def test_a_rank_that_kills_its_spawner_has_failed_and_no_machine_has() -> None:
