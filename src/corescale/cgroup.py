@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The control groups that this process lives in, version 1, version 2 or both at once, and the CPU quota they set.
+"""The control groups of this process, version 1, version 2 or both at once, and their limits of CPUs and memory.
 
 A quota of any group above binds, too, so the tightest counts. Inside a container, the groups above its own are hidden:
 a quota set there cannot be seen.
 """
 
+import math
 import re
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -45,6 +46,14 @@ def quota_cores(root: Path = Path("/")) -> float | None:
     here = place("cpu", root)
     quotas = [_quota(folder, here.version) for folder in here.upwards()] if here else []
     return min((quota for quota in quotas if quota is not None), default=None)
+
+
+def memory_limit(root: Path = Path("/")) -> float:
+    """The tightest limit of memory on the way up, in bytes; infinite if there is none."""
+    here = place("memory", root)
+    name = "memory.max" if here and here.version == 2 else "memory.limit_in_bytes"
+    limits = [read(folder / name) for folder in here.upwards()] if here else []
+    return min((float(limit) for limit in limits if limit.isdecimal()), default=math.inf)
 
 
 @dataclass(frozen=True, slots=True)

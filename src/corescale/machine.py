@@ -161,9 +161,14 @@ def _os(root: Path) -> str:
     return _fields(text, "=").get("PRETTY_NAME", "Linux")
 
 
-def _memory(root: Path) -> int:
-    kilobytes = _fields(read(root / "proc/meminfo"), ":").get("MemTotal", "0 kB").split()[0]
+def _memory(root: Path, name: str = "MemTotal") -> int:
+    kilobytes = _fields(read(root / "proc/meminfo"), ":").get(name, "0 kB").split()[0]
     return int(kilobytes) * 1024
+
+
+def free_memory(root: Path = Path("/")) -> float:
+    """Bytes that programs may still take: the kernel's estimate, and at most the limit of the control groups."""
+    return min(_memory(root, "MemAvailable"), cgroup.memory_limit(root))
 
 
 def _affinity(root: Path, cpus: tuple[Cpu, ...]) -> tuple[int, ...]:

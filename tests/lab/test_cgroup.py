@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """CPU quotas, from control groups of every kind."""
 
+import math
 from pathlib import Path
 
 import pytest
 
 from corescale import cgroup
+from corescale.machine import free_memory
 from support.trees import V2, groups, tree
 
 V1 = "31 1 0:29 / /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup rw,cpu,cpuacct"
@@ -70,6 +72,16 @@ def test_a_v2_container_with_a_group_namespace_of_its_own(tmp_path: Path) -> Non
     above = "25 1 0:22 /../../.. /sys/fs/cgroup ro - cgroup2 cgroup2 rw"
     outer = groups(tmp_path / "outer", "0::/", above, {"/sys/fs/cgroup/cgroup.procs": ""})
     assert (cgroup.quota_cores(own), cgroup.quota_cores(outer)) == (1.5, None)
+
+
+def test_the_tightest_limit_of_memory_counts(tmp_path: Path) -> None:
+    limits = {"a": "max", "a/b": "3000000"}
+    groups(tmp_path, "0::/a/b", V2, {f"/sys/fs/cgroup/{k}/memory.max": v for k, v in limits.items()})
+    assert cgroup.memory_limit(tmp_path) == 3e6
+    for available, free in ((1024, 1024 << 10), (9999, 3e6)):
+        tree(tmp_path, {"/proc/meminfo": f"MemTotal: 99999 kB\nMemAvailable: {available} kB"})
+        assert free_memory(tmp_path) == free
+    assert cgroup.memory_limit(tree(tmp_path / "none", {"/proc/self/cgroup": ""})) == math.inf
 
 
 def test_no_quota(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 (more than 300 lines: a part for each kind of thread-second)
-// Programs whose thread-seconds are known: known_truth PART threads|openmp|std|tbb THREADS [SCALE]. Work is CPU time of
+// Programs whose thread-seconds are known: known_truth PART threads|openmp|std|tbb THREADS [SCALE [FILE]]. Work is CPU time of
 // the thread that does it, so that a busy machine changes no share of it.
+#include <fcntl.h>
 #include <malloc.h>
 #include <omp.h>
 #include <pthread.h>
@@ -144,6 +145,7 @@ int main(int count, char** word) {
   const std::string part = word[1], system = word[2];
   const int threads = std::atoi(word[3]);
   const double second = count > 4 ? std::atof(word[4]) : 1;
+  if (part == "contended" && count < 6) return 2;
   const auto parallel = [&](const Body& body) {
     if (system == "openmp") return on_openmp(threads, body);
     if (system == "std") return on_std(threads, body);
@@ -155,6 +157,18 @@ int main(int count, char** word) {
   if (part == "imbalance") parallel([&](int k) { grind(k == 0 ? second : second / 2); });
   if (part == "inflated")  // the same work costs a quarter more if several threads do it
     parallel([&](int) { grind(second / threads * (threads > 1 ? 1.25 : 1)); });
+  if (part == "contended") {  // it costs a quarter more beside others that do it, in this process or another
+    const int shared = open(word[5], O_RDWR | O_CREAT, 0600);
+    if (shared < 0 || ftruncate(shared, sizeof(int)) != 0) return 1;
+    void* const place = mmap(nullptr, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED, shared, 0);
+    std::atomic_ref<int> there(*static_cast<int*>(place));
+    parallel([&](int) {
+      ++there;
+      const double slice = second / threads / 100;
+      for (int k = 0; k < 100; ++k) grind(there > 1 ? 1.25 * slice : slice);
+      --there;
+    });
+  }
   if (part == "slow") parallel([&](int k) { grind(k == threads - 1 ? second : second / 2); });
   if (part == "serial") {
     grind(second);

@@ -223,6 +223,14 @@ class _Swap(BaseModel):
     pairs: int
 
 
+class _Part(BaseModel):
+    cause: str
+    seconds: Seconds
+    low: Seconds | None
+    high: Seconds | None
+    blocks: int
+
+
 class _Kept(BaseModel):
     """A result as it must be to be shown; earlier versions did not keep what has a default."""
 
@@ -247,6 +255,7 @@ class _Kept(BaseModel):
     regions: list[_Region]
     messages: list[_Messages] = []
     swaps: list[_Swap]
+    inflated_parts: list[_Part] = []
     notes: list[str]
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from corescale.api import measuring
+from corescale.api.splitting import split
 from corescale.conclude import stats
 from corescale.conclude.answers.verdict import compare
 from corescale.conclude.explain.changes import CHANGES, WORTH, Swap, swaps, worth_swapping
@@ -61,8 +62,8 @@ class Found:
     """everything, as JSON has it"""
     ok: bool
     """whether the program succeeded"""
-    late: CorescaleError | None = None
-    """what ended the swaps; Ctrl-C too"""
+    late: CorescaleError | KeyboardInterrupt | None = None
+    """what ended the launches that test causes; Ctrl-C too"""
 
 
 def found(
@@ -81,7 +82,7 @@ def found(
     experiment = command_line.scan(replace(request, budget="none"), command, machine)
     hooks.files_must_work(experiment)
     seen, made = largest(Launches(experiment, machine, note, watch), limited.stop.budget)
-    late: CorescaleError | None = None
+    late: CorescaleError | KeyboardInterrupt | None = None
     if swap and seen.report.status == "ok" and not request.shell:
         try:
             asked = replace(request, timeout=None)
@@ -92,6 +93,15 @@ def found(
             note(f"nothing was swapped: {error.where} {error.what}")
         except CorescaleError as error:  # what is known by now is shown first
             late = error
+        room = SHARE_OF_BUDGET * (limited.stop.budget or math.inf)
+        try:
+            parts = () if late else split(request, command, machine, made.ledger, room, note, watch)
+            made = replace(made, inflated=parts)
+        except InconclusiveError as error:
+            note(f"inflated computing is not split: {error.what}")
+        except (CorescaleError, KeyboardInterrupt) as error:
+            late = error
+        watch("")
     return Found(as_json(made, command), seen.report.status == "ok", late), experiment
 
 

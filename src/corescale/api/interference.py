@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether several launches at once disturb each other: pairs of one launch alone and next to copies, before a run."""
+"""Several equal launches at once, and whether they disturb each other: pairs of one alone and next to copies."""
 
 import random
 import statistics
@@ -16,10 +16,17 @@ from corescale.declare.plan import Block
 from corescale.endings import ending
 from corescale.errors import InconclusiveError, ProgramError
 from corescale.observe.launchers import Launcher
+from corescale.records import Configuration, Record
 from corescale.show import text
 
 PAIRS = 8
 """pairs of a launch alone and a launch in every slot; with fewer pairs no interval is narrow enough"""
+
+
+def at_once(launcher: Launcher, chosen: Configuration, count: int) -> list[Record]:
+    """The records of so many equal launches, each in a slot of its own."""
+    block = Block("measure", (chosen,) * count, drawn=False)
+    return list(launcher.launch(plan.invocations(block, 0, 0, chosen, plan.fresh_seed(), None)))
 
 
 def must_not_disturb(experiment: Experiment, launcher: Launcher, jobs: int, note: Callable[[str], None]) -> None:
@@ -31,8 +38,7 @@ def must_not_disturb(experiment: Experiment, launcher: Launcher, jobs: int, note
 
     def seconds(count: int) -> float:
         """The mean time of so many launches at once."""
-        block = Block("measure", (widest,) * count)
-        made = list(launcher.launch(plan.invocations(block, 0, 0, widest, plan.fresh_seed(), None)))
+        made = at_once(launcher, widest, count)
         if failed := next((record for record in made if not record.ok), None):
             raise ProgramError(f"{widest.label} {ending(failed)}", where="--jobs", remedy="make it work first")
         return statistics.fmean(record.response(experiment.response) for record in made)

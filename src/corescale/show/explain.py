@@ -10,6 +10,7 @@ from typing import Any
 
 from corescale.conclude.explain.changes import CHANGES, WORTH
 from corescale.conclude.explain.explanation import Explanation
+from corescale.conclude.explain.inflated import Cause
 from corescale.conclude.explain.rows import LedgerRow
 from corescale.conclude.stats import Interval
 from corescale.declare.catalogue.settings import SHORT
@@ -88,6 +89,10 @@ def as_json(found: Explanation, command: Sequence[str] = ()) -> dict[str, Any]:
              **_ends(swap.returned), "pairs": swap.returned.n}
             for swap in found.swaps
         ],
+        "inflated_parts": [
+            {"cause": part.cause, "seconds": part.seconds.estimate, **_ends(part.seconds), "blocks": part.blocks}
+            for part in found.inflated
+        ],
         "notes": list(ledger.notes),
     }  # fmt: skip
 
@@ -134,6 +139,7 @@ def _lines(shown: Shown) -> Iterator[str]:
 def said(shown: Shown) -> Iterator[str]:
     """The sentences: serial time, what swaps gave back, spinning, and the metrics."""
     yield from _serial(shown)
+    yield from _inflated(shown)
     yield from (_swapped(swap, shown) for swap in shown["swaps"])
     yield from _in_cpp(shown)
     if shown["spinning_in_waits"] > 0.01 * shown["thread_seconds"]:
@@ -186,6 +192,19 @@ def _serial(shown: Shown) -> Iterator[str]:
     if serial := shown.get("serial"):
         said = f"serial: {serial['seconds']:.3g} s of {shown['wall']:.3g} s elapsed, one thread computing"
         yield "   ".join(filter(None, (said, _places(serial["sites"]))))
+
+
+def _inflated(shown: Shown) -> Iterator[str]:
+    """What inflated computing is made of, the largest part first; earlier versions did not keep it."""
+    places = decimals(shown["thread_seconds"])
+    parts = sorted(shown.get("inflated_parts", ()), key=lambda part: -part["seconds"])
+    said = [
+        f"{part['cause']} {part['seconds']:.{places}f}"
+        + ("" if part["low"] is None else f" [{part['low']:.{places}f}, {part['high']:.{places}f}]")
+        for part in parts
+    ]
+    if parts:
+        yield f"inflated computing: {'; '.join(said)}; by {parts[0]['blocks']} blocks of copies with one thread"
 
 
 def _counted(shown: Shown) -> str:
@@ -247,7 +266,9 @@ def _in_cpp(shown: Shown) -> Iterator[str]:
     most = LedgerRow(max(lost, key=lambda row: lost[row]))
     beyond = shown["rows"][most].get("beyond_one_thread")
     noise = most is LedgerRow.INFLATED and beyond and beyond["low"] is None
-    if most in IN_CPP and lost[most] >= WORTH and not noise:
+    parts = {part["cause"]: part["seconds"] for part in shown.get("inflated_parts", ())}
+    machine = most is LedgerRow.INFLATED and parts and max(parts, key=lambda cause: parts[cause]) != Cause.SHARING
+    if most in IN_CPP and lost[most] >= WORTH and not noise and not machine:
         yield f"against {most}, in C++ of your own: corescale's {IN_CPP[most]}"
 
 

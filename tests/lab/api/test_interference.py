@@ -42,6 +42,17 @@ def test_neighbours_that_disturb_are_refused_with_the_figure(monkeypatch: pytest
         corescale.scan(["true"], jobs=2, threads=[1], runs=1)
 
 
+def test_neighbours_are_launched_at_once_before_they_are_judged(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every second launch of the pairs runs next to a copy."""
+    monkeypatch.setattr(interference, "MARGIN", -1.0)
+    monkeypatch.setattr(interference, "PAIRS", 6)
+    with pytest.raises(InconclusiveError):
+        corescale.scan(["sh", "-c", COUNTS], jobs=2, threads=[1], runs=1)
+    seen = (place / "seen").read_text().split()
+    assert len(seen) == 6 * 3
+    assert seen.count("2") > 3
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

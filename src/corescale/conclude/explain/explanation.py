@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from corescale.conclude.explain.changes import Swap
+from corescale.conclude.explain.inflated import Part
 from corescale.conclude.explain.ledger import Ledger, mains_of
 from corescale.conclude.explain.rows import ON_CPU, ROW_OF, LedgerRow
 from corescale.conclude.explain.sites import Hotspot, Namer, Site, alone, hotspots, own, sites
@@ -179,6 +180,8 @@ class Explanation:
     over_time: tuple[float, ...] = ()
     """mean CPUs in use in equal parts of the wall time, one after the other"""
     swaps: tuple[Swap, ...] = ()
+    inflated: tuple[Part, ...] = ()
+    """what inflated computing is made of; empty if no launches showed that"""
     hotspots: tuple[Hotspot, ...] = ()
     lines: tuple[Line, ...] = ()
     own_regions: tuple[OwnRegion, ...] = ()

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What inflated computing is made of, by launches at once that share the machine and nothing else."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from corescale.conclude import stats
+from corescale.conclude.explain.ledger import Ledger
+from corescale.conclude.explain.rows import LedgerRow
+from corescale.conclude.stats import Interval
+
+CONFIDENCE = stats.bonferroni(0.95, 2)
+"""of each of the two ratios, so that they hold together with 95%"""
+FEWEST, MOST = stats.fewest_blocks(CONFIDENCE), 12
+"""blocks of launches: of fewer, the ratios have no interval; by more, it hardly narrows"""
+
+
+class Cause(StrEnum):
+    """Why the same work costs more CPU time in several threads."""
+
+    MEMORY = "memory bandwidth and shared cache"
+    CORES = "frequency, SMT and steal"
+    SHARING = "sharing between threads"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """CPU seconds of launches one after the other: of the program with one thread, and of a loop that needs no memory.
+
+    Of each, one launch alone, and the mean of several at once, each on a core of its own.
+    """
+
+    program: float
+    programs: float
+    loop: float
+    loops: float
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of inflated computing: thread-seconds, and how many blocks showed it."""
+
+    cause: Cause
+    seconds: Interval
+    blocks: int
+
+
+def parts(ledger: Ledger, blocks: Sequence[Block]) -> tuple[Part, ...]:
+    """The parts of inflated computing; their estimates sum to the row.
+
+    What the loop costs more at once is due to the cores. What the program costs more beyond that is due to memory. The
+    rest needs threads that share data. An interval is that of the worst case of all that it follows from.
+    """
+    usual, whole = ledger.rows[LedgerRow.COMPUTING], ledger.rows[LedgerRow.INFLATED]
+    machine = _more(usual, [one.programs for one in blocks], [one.program for one in blocks])
+    cores = _more(usual, [one.loops for one in blocks], [one.loop for one in blocks])
+    row = ledger.beyond[LedgerRow.INFLATED]
+    most = max(whole, row.high or 0.0)
+    by_cores = _within(cores.estimate, whole)
+    by_memory = _within(machine.estimate - by_cores, whole - by_cores)
+    found = {
+        Cause.MEMORY: _less(by_memory, machine, cores, most),
+        Cause.CORES: _less(by_cores, cores, Interval(0.0, 0.0, 0.0, None, 0), most),
+        Cause.SHARING: _less(whole - by_cores - by_memory, row, machine, most),
+    }
+    return tuple(Part(cause, seconds, len(blocks)) for cause, seconds in found.items())
+
+
+def _more(usual: float, at_once: Sequence[float], alone: Sequence[float]) -> Interval:
+    """The thread-seconds by which launches at once cost more, for work that usually takes `usual`."""
+    return stats.ratio_interval(at_once, alone, CONFIDENCE).map(lambda ratio: usual * (ratio - 1))
+
+
+def _less(estimate: float, found: Interval, other: Interval, most: float) -> Interval:
+    """The estimate, with the interval of what is in `found` beyond `other`: 0 to `most`."""
+    if found.low is None or found.high is None or other.low is None or other.high is None:
+        return Interval(estimate, None, None, None, found.n)
+    low, high = _within(found.low - other.high, most), _within(found.high - other.low, most)
+    return Interval(estimate, min(low, estimate), max(high, estimate), None, found.n)
+
+
+def _within(seconds: float, most: float) -> float:
+    return min(max(0.0, seconds), most)
