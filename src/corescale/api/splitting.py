@@ -59,8 +59,8 @@ def split(
         watch("inflated computing: a launch with one thread")
         (first,) = _succeeded(programs(1))
         took = 2 * (first.wall + max(one.wall for one in _succeeded(loops(1))))
-        if FEWEST * took > room - first.wall:
-            raise InconclusiveError(f"{FEWEST} blocks of its copies need {FEWEST * took + first.wall:.0f} s")
+        if (needed := FEWEST * took + first.wall) > room:
+            raise InconclusiveError(f"{FEWEST} blocks of its copies need {needed:.0f} s: raise --budget")
         if count * first.peak_memory > free_memory():
             raise InconclusiveError(f"{count} copies of {first.peak_memory / 2**30:.3g} GiB need too much memory")
         blocks = list[Block]()
