@@ -38,12 +38,12 @@ _TUNABLES = b"glibc.malloc."
 
 
 def usual(
-    argv: Sequence[str], unloadable: str, among: Collection[str] = USUAL
+    argv: Sequence[str], unloadable: str, among: Collection[str] | None = None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The factors worth trying for this command, and what was left out with the reason.
 
     `unloadable`: why no library can be preloaded, by `no_preload`, or by a launch that showed what a script starts.
-    `among`: the factors to choose from.
+    `among`: the factors to choose from, by default USUAL.
     """
     program = _program(argv)
     openmp = program is not None and any(elf.contains(program, word.encode()) for word in _OPENMP)
@@ -56,7 +56,8 @@ def usual(
         left_out.append(
             f"bind, OMP_WAIT_POLICY: {argv[0]} is not linked with OpenMP; if it starts one that is: -f bind=auto"
         )
-    return tuple(name for name in among if name not in out and not _unknown(name)), tuple(left_out)
+    kept = (name for name in (USUAL if among is None else among) if name not in out and not _unknown(name))
+    return tuple(kept), tuple(left_out)
 
 
 def asking_for(name: str) -> str:
