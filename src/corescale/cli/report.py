@@ -57,6 +57,8 @@ Runs = Annotated[
 @takes(ReportRequest, Runs)
 def report(words: list[str], asked: ReportRequest) -> None:
     """Show runs again, and write report.html and declared outputs; with several runs the machine is a factor."""
+    if not all(words):
+        raise UsageError("an empty name", where="report", remedy="give the folder of a run")
     runs, output, folder = [Path(word) for word in words], asked.report, asked.outputs
     if asked.extract:
         if folder or asked.study or asked.model or asked.json or exports(asked):

@@ -123,7 +123,7 @@ def test_an_export_of_a_name_that_no_file_has(name: str) -> None:
     [
         ({"peak_memory": -5}, "peak_memory = -5 .* 0 "),
         ({"peak_memory": 10**400}, "peak_memory = 1000.* 0 "),
-        ({"threads_asked": 10**23}, "threads_asked = 1000.* of its layout"),
+        ({"threads_asked": 0}, "threads_asked = 0 .* 1 "),
         ({"noise": Noise(steal=-7.0)}, "steal = -7.0 .* 0 "),
         ({"noise": Noise(throttled=math.nan)}, "throttled = nan .* 0 "),
         ({"noise": Noise(cpus=0)}, "cpus = 0 .* 1 "),

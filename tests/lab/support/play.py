@@ -25,7 +25,6 @@ def record(configuration: Configuration, wall: float, **other: Any) -> Record:
     values: dict[str, Any] = {
         "plan": "x", "configuration": configuration, "phase": "measure", "block": 0, "attempt": 0, "order": 0,
         "seed": 1, "started": 0.0, "wall": wall, "status": "ok", "exit_code": 0, "user": wall, "origin": "fake",
-        "threads_asked": configuration.layout.p,
     }  # fmt: skip
     return Record(**(values | other))
 

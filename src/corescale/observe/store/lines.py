@@ -40,14 +40,11 @@ def _must_be_a_launch(record: Record) -> None:
     counts: dict[str, float] = {"peak_memory": record.peak_memory, "tree_memory": record.tree_memory}
     counts |= {"steal": noise.steal, "throttled": noise.throttled, "runqueue_wait": noise.runqueue_wait}
     counts |= {"foreign": noise.foreign or 0.0}
-    counts |= {"cpus": 1 if noise.cpus is None else noise.cpus}
+    counts |= {"threads_asked": record.threads_asked, "cpus": 1 if noise.cpus is None else noise.cpus}
     for name, value in counts.items():
-        least = int(name == "cpus")
+        least = int(name in ("threads_asked", "cpus"))
         if not least <= value <= sys.float_info.max:
             raise StoreError(f"{name} = {str(value)[:40]} is not a finite number of {least} or more", remedy=REMEDY)
-    if record.threads_asked != (p := record.configuration.layout.p):
-        what = f"threads_asked = {str(record.threads_asked)[:40]} is not the {p} of its layout"
-        raise StoreError(what, remedy=REMEDY)
     if (noise.cpus or 0) > MOST_CORES:
         raise StoreError("cpus is more than any machine has", remedy=REMEDY)
     cpu = record.user + record.system

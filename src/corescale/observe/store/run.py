@@ -141,6 +141,10 @@ def _must_be_whole(path: Path, experiment: Experiment, history: History) -> None
         if strange := strange_level(experiment, record.configuration):
             what = f"block {record.block} is of {strange}, which the plan does not have"
             raise StoreError(what, where=str(path / RECORDS), remedy=CHANGED)
+    for record in history.all_records:
+        if record.threads_asked != (p := record.configuration.layout.p):
+            what = f"block {record.block} asked for {str(record.threads_asked)[:40]} threads, and its layout has {p}"
+            raise StoreError(what, where=str(path / RECORDS), remedy=CHANGED)
 
 
 def runs(root: Path, wanted: Callable[[Experiment], bool]) -> Iterator[Run]:

@@ -41,6 +41,7 @@ TRIES: tuple[Try, ...] = (
     ("corescale report --extract kept", 6, "corescale: kept: cannot be read: Is a directory; give a report.html"),
     ("corescale report --extract no.html", 6, "corescale: no.html: cannot be read: No such file .*; give a report"),
     ("corescale report --extract r.html --out /proc/no", 6, "corescale: .*: cannot be written: .*; choose --out DIR"),
+    ("corescale report '' kept", 2, "corescale: report: an empty name; give the folder of a run"),
     ("corescale report runs", 6, "corescale: runs/plan.json: no run folder: .*; give the folder of one run, such as"),
     ("corescale report kept kept", 2, "corescale: report: kept: is given twice; give each run once"),
     (
@@ -221,6 +222,13 @@ TRIES: tuple[Try, ...] = (
                 '"threads_per_rank":1',
                 '"threads_per_rank":8',
                 " block 0 is of layout 8x1x1 at thr",
+            ),
+            (
+                "y",
+                "records.jsonl",
+                '"threads_asked":1',
+                '"threads_asked":10000000',
+                " block 0 asked for 10000000 threads, ",
             ),
             ("w", "records.jsonl", '"wall":[^,]*', '"wall":1e300', "1: wall = 1e.300 s "),
             ("x", "records.jsonl", '"exit_code":0', '"exit_code":9', "1: ended with exit code 9, and its status is ok"),
