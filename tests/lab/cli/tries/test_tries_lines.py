@@ -429,7 +429,7 @@ TRIES: tuple[Try, ...] = (
         "corescale: command: '[|]' in 'pigz -p {threads} -c f [|] wc -c' is for a shell, .*, or add --shell",
     ),
     ("corescale explain -- sort '<' f", 2, "corescale: command: '<' in 'sort < f' is for a shell"),
-    ("corescale scan -q -r 1 -t 1 -- find . -maxdepth 0 -exec true ';'", 0, ".*the program: "),
+    ("corescale scan -q -r 1 -t 1 -- find . -maxdepth 0 -exec true ';'", 0, ".*(the program|1 thread): "),
     # What a shell reads and nobody else can split.
     ('corescale compare -q -r 1 --shell "true # don\'t" true', 3, "true looks "),
 )
