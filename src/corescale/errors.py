@@ -81,6 +81,11 @@ class InconclusiveError(CorescaleError):
     exit_code = ExitCode.INCONCLUSIVE
 
 
+class BudgetEndedError(InconclusiveError):
+    """The budget ended within a block. What was measured before it is an answer; after any other error the run is
+    unfinished."""
+
+
 class InterruptedRunError(CorescaleError):
     """Ctrl-C or a signal during a run in this folder (empty: no launch had ended).
 

@@ -14,7 +14,7 @@ from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations
 from corescale.declare.plan import Block
 from corescale.endings import ending
-from corescale.errors import InconclusiveError, ProgramError
+from corescale.errors import InconclusiveError, ProgramError, UsageError
 from corescale.observe.launchers import Launcher
 from corescale.records import Configuration, Record
 from corescale.show import text
@@ -41,7 +41,11 @@ def must_not_disturb(experiment: Experiment, launcher: Launcher, jobs: int, note
         made = at_once(launcher, widest, count)
         if failed := next((record for record in made if not record.ok), None):
             raise ProgramError(f"{widest.label} {ending(failed)}", where="--jobs", remedy="make it work first")
-        return statistics.fmean(record.response(experiment.response) for record in made)
+        mean = statistics.fmean(record.response(experiment.response) for record in made)
+        if not mean > 0:
+            what = "it is not above 0 in every launch, so that neighbours cannot be compared by it"
+            raise UsageError(what, where=f"--jobs with {experiment.response}", remedy="leave --jobs out")
+        return mean
 
     logs = []
     for _ in range(PAIRS):

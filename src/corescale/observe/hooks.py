@@ -16,7 +16,7 @@ from typing import IO
 
 from corescale.declare import paths, template
 from corescale.declare.experiment import SHOWN, Experiment
-from corescale.errors import InconclusiveError, ProgramError, UsageError
+from corescale.errors import BudgetEndedError, ProgramError, UsageError
 from corescale.observe import environment
 from corescale.observe.spawn import orphans
 
@@ -44,7 +44,7 @@ class HookRunner:
 
     def run(self, name: str, values: Mapping[str, str] | None = None, seconds: float = math.inf) -> None:
         """Raises ProgramError if it cannot be started or fails, or if it belongs to a launch and lasts longer than a
-        launch may. Raises InconclusiveError if it lasts longer than `seconds`.
+        launch may. Raises BudgetEndedError if it lasts longer than `seconds`.
 
         Nothing is left running of a hook that is ended, be it for these reasons or by Ctrl-C.
         """
@@ -63,7 +63,7 @@ class HookRunner:
                 limit, option = (
                     ("the limit of a launch", "--timeout") if late else ("the rest of the budget", "--budget")
                 )
-                raise (ProgramError if late or name == "cleanup" else InconclusiveError)(
+                raise (ProgramError if late or name == "cleanup" else BudgetEndedError)(
                     f"did not end within {min(own, seconds):.3g} s, {limit}",
                     where=f"--{name} {text}",
                     remedy=f"give it more: {option}",

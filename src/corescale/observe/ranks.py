@@ -32,7 +32,7 @@ FAILURES = ("failed", "signal", "not-started")
 _LEAF = """\
 #!/bin/sh
 # Starts one rank, whose number the launcher has put into the environment, and fails if the rank fails.
-rank=${{OMPI_COMM_WORLD_RANK:-${{PMIX_RANK:-${{PMI_RANK:-${{SLURM_PROCID:?no rank is numbered}}}}}}}}
+rank={number}
 report={folder}/rank.$rank
 test -x {spawn} || {{ echo "$(uname -n) has no "{spawn} >&2; exit 127; }}
 {node}
@@ -58,8 +58,22 @@ PATIENCE = 3.0
 """seconds to wait for the report of a rank whose launch has ended"""
 
 
-def leaf(request: SpawnRequest, scratch: Scratch, cpus: Sequence[tuple[int, ...]], *, afar: bool = False) -> Path:
+OF_MPIRUN = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK")
+"""variables in which Open MPI's mpirun numbers its ranks"""
+
+
+def leaf(
+    request: SpawnRequest,
+    scratch: Scratch,
+    cpus: Sequence[tuple[int, ...]],
+    *,
+    numbered: Sequence[str] = OF_MPIRUN,
+    afar: bool = False,
+) -> Path:
     """A script that executes the request as one of the ranks. Each rank has its own CPUs (none: as inherited).
+
+    `numbered`: the variables in which the launcher gives each rank its number; the first one that is set counts.
+    Variables of other launchers say nothing: corescale itself may be the rank of one.
 
     Its standard output and input are the script's if the request wants them; its errors are kept for the report.
     `afar`: the ranks are not descendants of the lab, so each accounts for itself and has the time limit.
@@ -69,7 +83,8 @@ def leaf(request: SpawnRequest, scratch: Scratch, cpus: Sequence[tuple[int, ...]
         for rank in range(len(cpus)):
             Path(str(request.environment[name]), str(rank)).mkdir(exist_ok=True)
     for rank in range(len(cpus) if afar else 0):
-        (folder / f"node.{rank}").touch()
+        for name in ("node", "rank"):
+            (folder / f"{name}.{rank}").touch()  # a network file system then asks for it when it is opened
     own = replace(
         request,
         affinity=(),
@@ -77,11 +92,13 @@ def leaf(request: SpawnRequest, scratch: Scratch, cpus: Sequence[tuple[int, ...]
         stdin=Path("/proc/self/fd/0") if request.stdin else None,
         stdout=Path("/proc/self/fd/1") if request.stdout else None,
         sample_ms=request.sample_ms if afar else 0,
+        scratch=None if afar else request.scratch,
         memory_group=afar,
     )
     words = list(spawn.options(own, ""))[2:]
     text = _LEAF.format(
         folder=shlex.quote(str(folder)),
+        number=_first_set(numbered),
         node=f'echo "${{SLURMD_NODENAME:-$(uname -n)}}" >{shlex.quote(str(folder))}/node.$rank' if afar else "",
         bind="\n".join(f"{rank}) bound='{_bound(each)}' ;;" for rank, each in enumerate(cpus)),
         spawn=shlex.quote(str(native.find("corescale-spawn"))),
@@ -96,7 +113,7 @@ def leaf(request: SpawnRequest, scratch: Scratch, cpus: Sequence[tuple[int, ...]
 
 
 def afar(
-    request: SpawnRequest, argv: tuple[str, ...], variables: Mapping[str, str], *, allowance: float, grace: float
+    request: SpawnRequest, argv: tuple[str, ...], variables: Mapping[str, str | None], *, allowance: float, grace: float
 ) -> SpawnRequest:
     """The request for the program that starts the leaves on other machines. The leaves bind, prove and account; nothing
     here does.
@@ -221,32 +238,62 @@ def _last_words(ranks: Mapping[int, SpawnReport], chatter: re.Pattern[str] | Non
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """What ranks on other machines reported after a launch that did not succeed."""
+    """What ranks on other machines reported after a launch."""
 
     all_began: bool
     silent: tuple[str, ...]
     """nodes with ranks that began and never reported, although there was time to"""
     lost: bool
     """whether a rank has lost its spawner or its report, while its node went on"""
+    missing: int
+    """the number of ranks without a whole report, of a launch that succeeded"""
+    where: tuple[str, ...]
+    """their nodes, as far as they are known"""
 
 
-def left(scratch: Scratch) -> Left:
-    """See Left; of ranks that `leaf` started with `afar`."""
+def left(scratch: Scratch, *, succeeded: bool) -> Left:
+    """See Left; of ranks that `leaf` started with `afar`. If the launch `succeeded`, it waits for all reports, else for
+    those of ranks that began and may have been killed with their machine."""
     end = time.monotonic() + PATIENCE
     while True:
-        nodes = {path.suffix: path.read_text().strip() for path in scratch.of("ranks").glob("node.*")}
-        words = {path.suffix: path.read_bytes().strip() for path in scratch.of("ranks").glob("rank.*")}
+        nodes = _texts(scratch, "node")
+        words = _texts(scratch, "rank")
         silent = {node for rank, node in nodes.items() if node and not words.get(rank)}
-        if not silent or time.monotonic() > end:
+        missing = [rank for rank in range(scratch.ranks if succeeded else 0) if not _is_whole(words.get(rank, ""))]
+        if not (missing or silent) or time.monotonic() > end:
             break
         time.sleep(0.05)
-    lost = any(word.decode(errors="replace") in _LOST for word in words.values())
-    return Left(all(nodes.values()), tuple(sorted(silent)), lost)
+    lost = any(word in _LOST for word in words.values())
+    where = {nodes.get(rank, "") for rank in missing} - {""}
+    return Left(all(nodes.values()), tuple(sorted(silent)), lost, len(missing), tuple(sorted(where)))
+
+
+def _texts(scratch: Scratch, name: str) -> dict[int, str]:
+    """What each rank of `leaf` wrote into a file of this name. A file is opened by its name, and not looked for: a
+    network file system may list a folder as it was half a minute ago."""
+    found = {}
+    for rank in range(scratch.ranks):
+        with contextlib.suppress(OSError):
+            path = scratch.of("ranks") / f"{name}.{rank}"
+            if path.is_file():  # a pipe that the program put there is not waited for
+                found[rank] = path.read_text(errors="replace").strip()
+    return found
+
+
+def _is_whole(text: str) -> bool:
+    """Whether a report was written to its end, or it is known why there is none."""
+    if text in _LOST:
+        return True
+    try:
+        spawn.parse(text.encode())
+    except CorescaleError:
+        return False
+    return True
 
 
 def _reports(scratch: Scratch) -> tuple[dict[int, SpawnReport], dict[int, str]]:
     """The reports by rank, and why others have none although they were not ended with all ranks."""
-    paths = {int(path.suffix[1:]): path for path in scratch.of("ranks").glob("rank.*")}
+    paths = {rank: scratch.of("ranks") / f"rank.{rank}" for rank in range(scratch.ranks)}
     texts = {rank: content(path) for rank, path in paths.items() if path.is_file()}
     found: dict[int, SpawnReport] = {}
     for rank, text in sorted(texts.items()):
@@ -273,6 +320,14 @@ def processes(ranks: Mapping[int, SpawnReport], found: Found, preloaded: tuple[s
         for rank, report in ranks.items()
         for process in report.processes
     )
+
+
+def _first_set(variables: Sequence[str]) -> str:
+    """Words of the shell: the value of the first of these variables that is set; an error if none is."""
+    words = f"${{{variables[-1]}:?no rank is numbered}}"
+    for name in reversed(variables[:-1]):
+        words = f"${{{name}:-{words}}}"
+    return words
 
 
 def _bound(cpus: tuple[int, ...]) -> str:

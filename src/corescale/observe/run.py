@@ -17,7 +17,15 @@ from corescale.declare.grid import baseline, configurations, reference, untyped
 from corescale.declare.plan import Block, Invocation
 from corescale.declare.stop import CONFIRM_BLOCKS
 from corescale.endings import ending, too_short
-from corescale.errors import AfterwardsError, CorescaleError, ExitCode, InconclusiveError, ProgramError, UsageError
+from corescale.errors import (
+    AfterwardsError,
+    BudgetEndedError,
+    CorescaleError,
+    ExitCode,
+    InconclusiveError,
+    ProgramError,
+    UsageError,
+)
 from corescale.observe.launchers import Launcher
 from corescale.observe.store import Store
 from corescale.observe.watcher import Watcher
@@ -151,10 +159,10 @@ class _Loop:
             block = self.policy.next_block()
 
     def makes(self, block: Block) -> bool:
-        """Whether the time sufficed for the block; raises InconclusiveError if no other block was made before."""
+        """Whether the time sufficed for the block; raises BudgetEndedError if no other block was made before."""
         try:
             self.make(block)
-        except InconclusiveError:
+        except BudgetEndedError:
             if not any(record.timed for record in self.store.records):
                 raise
             return False
@@ -239,7 +247,7 @@ class _Loop:
         return made
 
     def must_fit(self, made: Sequence[Record], launches: Sequence[Invocation]) -> None:
-        """Raises InconclusiveError if a budget that binds has no time for the next launch of the block."""
+        """Raises BudgetEndedError if a budget that binds has no time for the next launch of the block."""
         stop, each = self.experiment.stop, sum(record.wall for record in made) / len(made)
         virtual = self.launcher.virtual
         if not stop.binding or stop.rule == "race" or stop.budget is None or virtual or len(made) == len(launches):
@@ -252,7 +260,7 @@ class _Loop:
             needed = math.ceil(stop.budget - left + each * (len(launches) - len(made)))
             what = f"{stop.budget:g} s sufficed for {len(made)} of {len(launches)} configurations:"
             what += f" launches took {took:.2g} s, and start, hooks, proofs and the like {rest:.2g} s"
-            raise InconclusiveError(what, where="--budget", remedy=f"give it {needed}s, or name fewer levels")
+            raise BudgetEndedError(what, where="--budget", remedy=f"give it {needed}s, or name fewer levels")
 
     def announce(self, launches: Sequence[Invocation]) -> None:
         for invocation in launches:
@@ -299,7 +307,7 @@ class _Loop:
     def _lost(self, record: Record) -> type[CorescaleError]:
         """The error if nothing came of it: a launch that a typed budget killed says nothing about the program."""
         stop, killed = self.experiment.stop, record.status == "timeout"
-        return InconclusiveError if killed and stop.binding and stop.budget == self.experiment.timeout else ProgramError
+        return BudgetEndedError if killed and stop.binding and stop.budget == self.experiment.timeout else ProgramError
 
     def _launched(self, record: Record) -> str:
         """The command as messages show it, without the variables that are set for it or for each of its ranks."""

@@ -53,6 +53,12 @@ def test_neighbours_are_launched_at_once_before_they_are_judged(place: Path, mon
     assert seen.count("2") > 3
 
 
+def test_a_response_of_0_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"metric:z: it is not above 0 .*; leave --jobs out") as raised:
+        corescale.scan(["sh", "-c", "echo '{\"z\": 0}'"], jobs=2, threads=[1], runs=1, response="metric:z")
+    assert "\n" not in str(raised.value)
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

@@ -12,7 +12,7 @@ from corescale.declare.experiment import Experiment
 from corescale.declare.grid import baseline, configurations
 from corescale.declare.plan import Block, Invocation
 from corescale.declare.stop import Stop
-from corescale.errors import CorescaleError, ProgramError
+from corescale.errors import BudgetEndedError, CorescaleError, InconclusiveError, ProgramError
 from corescale.machine import Machine
 from corescale.observe import store
 from corescale.observe.launchers.fake import Fake
@@ -104,6 +104,20 @@ def test_every_block_is_complete_in_a_fresh_order_with_its_seed(opened: Any, exp
     assert watch.of("block") == [(k, 4 * (k + 1)) for k in range(30)]
     kinds = [kind for kind, _ in watch.said if kind != "note"]
     assert kinds == (["launching", "launched"] * 4 + ["block"]) * 30
+
+
+def test_a_machine_that_is_lost_in_a_later_block_ends_no_run(opened: Any, experiment: Make) -> None:
+    """Only the end of the budget is an end: the run stays open, and goes on where it was."""
+    e = experiment()
+    with opened(e) as held:
+        fails = Cancellable(e, Landscape()).fail_at(5, InconclusiveError("a node was lost"))
+        with pytest.raises(InconclusiveError, match="a node was lost"):
+            run(e, held, fails, blocks(e, 4))
+    with opened(e) as held:
+        assert len(run(e, held, Fake(e, Landscape()), blocks(e, 4))) == 8
+    with opened(e) as held:
+        ends = Cancellable(e, Landscape()).fail_at(5, BudgetEndedError("no time is left"))
+        run(e, held, ends, blocks(e, 8))
 
 
 def test_warm_ups_come_first_and_are_recorded(opened: Any, experiment: Make) -> None:

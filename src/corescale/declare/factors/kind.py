@@ -22,6 +22,8 @@ class Kind:
     """Parts of the layout that a level sets, of threads, ranks and nodes: a factor with any of them makes p."""
     preloads: ClassVar[bool] = False
     """A level is a library to preload; a launch must prove that it is loaded."""
+    masks: ClassVar[bool] = False
+    """A level restricts the launch to some CPUs of the machine."""
     decides: ClassVar[bool] = False
     """A level decides whether another factor changes anything, as one that makes p always does."""
     fills: ClassVar[bool] = False

@@ -18,6 +18,7 @@ class Affinity(Kind):
     """Restricts the launch to the CPUs of the level."""
 
     separator: ClassVar = "/"
+    masks = True
 
     def parse(self, text: str, machine: Machine) -> Level:
         cpus = cpu_list(text)
@@ -49,6 +50,7 @@ class Smt(Kind):
     """Off restricts the launch to one hardware thread of each core."""
 
     written, remedy = "on|off", "on or off"
+    masks = True
 
     def auto(self, name: str, machine: Machine) -> tuple[Sequence[Level], Sequence[str]]:
         return self.either("on", "off", machine)
@@ -68,6 +70,8 @@ class Smt(Kind):
 
 class Sockets(Kind):
     """Restricts the launch to the first k sockets."""
+
+    masks = True
 
     def parse(self, text: str, machine: Machine) -> Level:
         return positive(text, "sockets", machine)
@@ -91,6 +95,8 @@ class Sockets(Kind):
 class L3Domains(Kind):
     """k restricts the launch to the number of cores that one L3 domain has, taken evenly from the first k domains; 1 is
     compact."""
+
+    masks = True
 
     def parse(self, text: str, machine: Machine) -> Level:
         return positive(text, "l3_domains", machine)

@@ -46,6 +46,9 @@ def create(name: str, experiment: Experiment, machine: Machine, options: Mapping
     _must_exist(name)
     kind = able(name, experiment)
     must_take(kind, options)
+    if not kind.binds and (factor := next((each for each in experiment.factors if each.how.masks), None)):
+        what = f"the {name} launcher binds no launch to CPUs that a factor chooses"
+        raise UsageError(what, where=factor.name, remedy="leave it out")
     return kind.create(experiment, machine, options.get(kind.takes, ""))
 
 

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nodes that Slurm keeps for one block of launches, and what its commands say."""
 
-import contextlib
 import itertools
 import os
 import platform
 import re
 import select
+import shlex
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from corescale import native
 from corescale.errors import UnavailableError, UsageError
@@ -42,8 +42,18 @@ OURS = (
 layout"""
 POLL = 0.2
 """seconds between two looks at whether waiting was cancelled"""
-HOLD = 'echo "$SLURM_JOB_ID" $(scontrol show hostnames "$SLURM_JOB_NODELIST"); exec cat'
-"""the script that holds an allocation: it prints the job's number and its nodes, and ends when its pipe does"""
+HOLD = """
+echo "$SLURM_JOB_ID" $(scontrol show hostnames "$SLURM_JOB_NODELIST")
+env | grep ^SLURM_
+echo
+exec cat
+"""
+"""the script that holds an allocation: it prints the job's number and its nodes, Slurm's variables, and an empty line;
+it ends when its pipe does"""
+OF_COMMANDS = re.compile(r"(SQUEUE|SINFO|SCONTROL|SCANCEL)_")
+"""variables that change what Slurm's commands say"""
+OF_A_JOB = re.compile(r"SLURM(D|_(?!CONF$|CLUSTERS$|JWT$))|(OMPI_COMM_WORLD|PMI)_|PMIX_(?!MCA_)")
+"""variables that Slurm and MPI set for a job and its ranks"""
 
 _NUMBERS = itertools.count(1)
 """numbers this process's allocations: Slurm knows a job for minutes after its end, and two must not share a name"""
@@ -56,6 +66,9 @@ class Allocation:
         self.job = ""
         """the job's number, once it is known"""
         self.nodes: Sequence[str] = ()
+        self.variables: Mapping[str, str | None] = {}
+        """changes to this process's environment with which srun sees the job as salloc has made it"""
+        self._note: Callable[[str], None] = lambda _: None
         self._name = f"corescale-{platform.node()}-{os.getpid()}-{next(_NUMBERS)}"
         own = ("salloc", "--exclusive", "--kill-command", f"--job-name={self._name}", f"--nodes={nodes}")
         argv = (*_guard(), *own, *words, "sh", "-c", HOLD)
@@ -65,12 +78,13 @@ class Allocation:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
-            env=environment.inherited(),
+            env=_environment(),
         )
 
     def wait(self, cancelled: Callable[[], bool], note: Callable[[str], None]) -> None:
         """Returns when the nodes are available. Raises UsageError if Slurm refuses, and KeyboardInterrupt."""
         assert self._salloc.stdout is not None
+        self._note = note
         began, look, said, silent = time.monotonic(), PATIENCE, "", 0
         while not select.select([self._salloc.stdout], [], [], POLL)[0]:
             if cancelled():
@@ -94,6 +108,9 @@ class Allocation:
             why = (not job and self._said()) or why or "salloc gave no nodes"
             raise UsageError(why, where="slurm", remedy=SEE)
         self.job = job
+        lines = (line.decode(errors="surrogateescape").rstrip("\n") for line in self._salloc.stdout)
+        granted = {line.partition("=")[0]: line.partition("=")[2] for line in itertools.takewhile(bool, lines)}
+        self.variables = {**{name: None for name in os.environ if OF_A_JOB.match(name)}, **granted}
 
     def _seen(self) -> tuple[bool, str]:
         """Whether the job's command was started, and why the job is in its state, or is not known."""
@@ -121,7 +138,7 @@ class Allocation:
         return next((line.strip() for line in lines if not FOLLOWS.match(line)), "")
 
     def release(self) -> None:
-        """Gives back the nodes or the place in the queue. When this returns, nothing of the allocation is left."""
+        """Gives back the nodes or the place in the queue. A note says so if Slurm does not confirm it."""
         for pipe in (self._salloc.stdin, self._salloc.stdout):
             if pipe is not None:
                 pipe.close()
@@ -131,11 +148,13 @@ class Allocation:
             self._salloc.wait(GRACE)
         except subprocess.TimeoutExpired:
             self._salloc.terminate()
-            self.job = ""
             self._salloc.wait()
-        if not self.job:
-            with contextlib.suppress(UnavailableError):
-                asked("scancel", f"--name={self._name}", "--me", seconds=GRACE / 2)
+        if not (self.job and self.is_gone):  # salloc may have been killed, which Slurm does not notice
+            words = (self.job,) if self.job else (f"--name={self._name}", "--me")
+            try:
+                asked("scancel", *words, seconds=GRACE / 2)
+            except UnavailableError as error:
+                self._note(f"Slurm may keep the nodes ({error.what}): once it answers, scancel {shlex.join(words)}")
         if self._salloc.stderr is not None:
             self._salloc.stderr.close()
 
@@ -160,11 +179,23 @@ def _guard() -> tuple[str, ...]:
     return (*spawner, *files, "--grace", f"{GRACE / 2:g}", "--sample-ms", "0", "--cgroup", "off", "--")
 
 
+def _environment() -> dict[str, str]:
+    """What Slurm's commands inherit: nothing that changes their output, and, within a job, nothing of that job."""
+    left_out = [OF_COMMANDS, *([OF_A_JOB] if within_a_job() else [])]
+    inherited = environment.inherited().items()
+    return {name: value for name, value in inherited if not any(each.match(name) for each in left_out)}
+
+
+def within_a_job() -> bool:
+    """Whether a job of Slurm has started this process; variables of Slurm are then the job's, else a person's."""
+    return "SLURM_JOB_ID" in os.environ
+
+
 def asked(*words: str, seconds: float | None = None) -> str:
     """What a command of Slurm's says; raises UnavailableError if it cannot reach the cluster."""
     wait = GRACE if seconds is None else seconds
     try:
-        done = subprocess.run(words, capture_output=True, text=True, timeout=wait, check=False)
+        done = subprocess.run(words, capture_output=True, text=True, timeout=wait, check=False, env=_environment())
     except subprocess.TimeoutExpired:
         what = f"{words[0]} did not answer within {wait:g} s"
         raise UnavailableError(what, where="slurm", remedy=REMEDY) from None

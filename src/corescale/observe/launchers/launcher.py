@@ -23,6 +23,8 @@ class Launcher(ABC):
     """Whether it is used only if --on names it."""
     virtual: ClassVar[bool] = False
     """Whether it has a virtual clock: it starts no program, and nothing takes any real time."""
+    binds: ClassVar[bool] = True
+    """Whether it can restrict a launch to CPUs that a factor chooses."""
     takes: ClassVar[str] = ""
     """The option of a request that is this launcher's own, as `landscape`; empty for none."""
     waited = 0.0

@@ -13,6 +13,9 @@ from corescale.observe.spawn import SpawnReport
 
 GUIDE = "docs/cluster.md says what other machines need"
 AGAIN = "a machine failed or cannot be reached; the same command goes on"
+SHARED = "does its folder reach this machine within seconds, and has it room? the same command goes on"
+WAITED_FOR = ("ok", "failed", "timeout")
+"""ends of a launch after which ranks may still report"""
 NO_SPAWNER = ("{}", "install corescale at the same path on every node")
 NO_FOLDER = ("{} does not see this folder", "start in a folder that all nodes share")
 CLOCK = "its clock may differ from the controller's"
@@ -47,11 +50,14 @@ def ended(
 
     Raises UnavailableError or InconclusiveError if the launch failed, but not because of its program.
     """
-    left = ranks.left(scratch) if report.status in ("failed", "timeout") else None
+    left = ranks.left(scratch, succeeded=report.status == "ok") if report.status in WAITED_FOR else None
     outcome, found = ranks.ended(report, scratch, chatter)
     ends = {each.status for each in found.values()}
     failed = any(each.status in ranks.FAILURES and each.signal != ENDS_RANKS for each in found.values())
-    if left is not None and not failed and not left.lost:
+    if report.status == "ok" and left is not None and left.missing:
+        what = f"{left.missing} of {scratch.ranks} ranks left no whole report, so nothing is known of their time"
+        raise InconclusiveError(what, where=", ".join(left.where), remedy=SHARED)
+    if report.status != "ok" and left is not None and not failed and not left.lost:
         if left.silent and left.all_began:
             raise InconclusiveError("its ranks ended without a report", where=", ".join(left.silent), remedy=AGAIN)
         what, remedy = reason(report.tail)

@@ -57,6 +57,7 @@ class Simgrid(SpawningLauncher):
 
     starts_ranks = True
     only_if_asked = True
+    binds = False
     takes = "platform"
     has_slots = True
 

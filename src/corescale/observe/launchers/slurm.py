@@ -45,6 +45,7 @@ class Slurm(SpawningLauncher):
     name = "slurm"
     starts_ranks = True
     only_if_asked = True
+    binds = False
     takes = "allocation"
     has_slots = True
 
@@ -107,11 +108,11 @@ class Slurm(SpawningLauncher):
         if self._held is None:
             raise InconclusiveError("no allocation was granted", where="slurm")
         nobody = [()] * (layout.ranks_per_node * layout.nodes)  # Slurm binds
-        leaf = ranks.leaf(request, scratch, nobody, afar=True)
+        leaf = ranks.leaf(request, scratch, nobody, numbered=("SLURM_PROCID",), afar=True)
         words = ("srun", f"--jobid={self._held.job}", "--kill-on-bad-exit=1", f"--mpi={mpi()}")
         nodes = ",".join(self._held.nodes[self._slot.first :][: layout.nodes])
         argv = (*words, *_shape(layout, self._machine), f"--nodelist={nodes}", str(leaf))
-        return ranks.afar(request, argv, {}, allowance=ALLOWANCE, grace=GRACE)
+        return ranks.afar(request, argv, self._held.variables, allowance=ALLOWANCE, grace=GRACE)
 
     def ended(self, report: SpawnReport, scratch: Scratch) -> tuple[SpawnReport, Mapping[int, SpawnReport]]:
         if report.status not in ("ok", "cancelled") and self._held is not None and self._held.is_gone:
@@ -162,8 +163,9 @@ def _shape(layout: Layout, machine: Machine) -> tuple[str, ...]:
 
 @functools.cache
 def mpi() -> str:
-    """How ranks find each other: by SLURM_MPI_TYPE, else by PMIx if Slurm has it, else by Slurm's default."""
-    if said := os.environ.get("SLURM_MPI_TYPE"):
+    """How ranks find each other: by SLURM_MPI_TYPE, unless a step that this process is in has set it, else by PMIx or
+    PMI 2 if Slurm has it, else not."""
+    if (said := os.environ.get("SLURM_MPI_TYPE")) and "SLURM_STEP_ID" not in os.environ:
         return said
     kinds = re.findall(r"^\s*(\S+)\s*$", environment.said("srun", "--mpi=list"), re.MULTILINE)
     return next((kind for kind in ("pmix", "pmi2") if kind in kinds), "none")

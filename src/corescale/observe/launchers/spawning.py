@@ -19,7 +19,7 @@ from corescale.declare import grid, paths, template
 from corescale.declare.experiment import SHOWN, Experiment
 from corescale.declare.factors import Launch
 from corescale.declare.plan import Invocation
-from corescale.errors import InconclusiveError, UnavailableError, UsageError
+from corescale.errors import BudgetEndedError, UnavailableError, UsageError
 from corescale.machine import Machine
 from corescale.observe import environment, hooks, other_runs, preload, sources
 from corescale.observe.hooks import HookRunner
@@ -288,7 +288,7 @@ class SpawningLauncher(Launcher):
             raise KeyboardInterrupt
         if report.status == "timeout" and longest < usual:
             what = f"the budget ended during a launch ({shlex.join(launch.argv)})"
-            raise InconclusiveError(what, where="--budget", remedy="give it more time")
+            raise BudgetEndedError(what, where="--budget", remedy="give it more time")
         if report.survivors:
             self._survivors.update(report.survivors)
             self._note(

@@ -54,6 +54,7 @@ class Ssh(Mpi):
 
     name = "ssh"
     only_if_asked = True
+    binds = False
     takes = "hosts"
     has_slots = True
 

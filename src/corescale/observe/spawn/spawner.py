@@ -46,6 +46,8 @@ class SpawnRequest:
     """between looks at the tree; the spawner stretches it to stay below half a percent of a core; 0: never"""
     prove: bool = False
     """trace it: its times are those of a traced program, and only the main process is accounted"""
+    scratch: str | None = field(default_factory=tempfile.gettempdir)
+    """folder for its temporary files; None: as TMPDIR says where the spawner runs"""
     memory_group: bool = True
     """accounts for memory and CPU time by control groups, if these can be made"""
 
@@ -71,7 +73,7 @@ def _settings(request: SpawnRequest) -> dict[str, str | float | Path | None]:
         "--grace": request.grace,
         "--stdin": request.stdin,
         "--stdout": request.stdout,
-        "--scratch": tempfile.gettempdir(),
+        "--scratch": request.scratch,
         "--tail": TAIL,
         "--sample-ms": request.sample_ms,
         "--cgroup": "auto" if request.memory_group else "off",

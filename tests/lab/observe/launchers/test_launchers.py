@@ -54,7 +54,7 @@ class Wrapped(SpawningLauncher):
 
     def through(self, request: SpawnRequest, layout: Layout, scratch: Scratch) -> SpawnRequest:
         script = scratch.folder / "start"
-        leaf = ranks.leaf(request, scratch, [()] * layout.ranks_per_node)
+        leaf = ranks.leaf(request, scratch, [()] * layout.ranks_per_node, numbered=("PMI_RANK",))
         script.write_text(
             f"#!/bin/sh\nwrong=0\nfor rank in $(seq 0 {layout.ranks_per_node - 1})\n"
             f'do PMI_RANK=$rank {leaf} & started="$started $!"; done\n'

@@ -116,6 +116,77 @@ def test_a_job_that_ends_within_a_launch_is_made_again_by_the_same_command(place
     assert made.folder.name == "1", "the run that was begun went on"
 
 
+GONE = "read -r _ _ _ leaf _ </proc/$PPID/stat; kill -STOP $leaf $PPID; kill -9 $leaf $PPID; exit"
+"""leaves nothing of a rank, as if its node were lost: neither the leaf nor its spawner"""
+
+
+@pytest.mark.parametrize(
+    ("loses", "said"),
+    [
+        ("scancel $SLURM_JOB_ID; sleep 60", r"Slurm ended job \d+ within"),
+        (GONE, r"n\d: "),
+    ],
+)
+def test_what_is_lost_in_a_later_block_ends_the_run_with_a_reason_and_unfinished(loses: str, said: str) -> None:
+    work = f"echo x >>count; test $(wc -l <count) -ne 3 || {{ {loses}; }}; exit 0"
+    with pytest.raises(InconclusiveError, match=f"{said}.*; .*same command"):
+        corescale.scan(["sh", "-c", work], on="slurm", nodes=[1], runs=4)
+    made = corescale.scan(["sh", "-c", work], on="slurm", nodes=[1], runs=4)
+    assert (made.folder.name, sum(record.timed for record in made.result.records)) == ("1", 4)
+    assert len(Path("count").read_text().split()) < 4 + 4, "what was measured before counts"
+
+
+def test_ranks_are_numbered_by_slurm_whatever_has_started_corescale(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"):
+        monkeypatch.setenv(name, "0")
+    asks = "echo ${OMPI_COMM_WORLD_RANK-} $SLURM_PROCID >>ran"
+    made = corescale.scan(["sh", "-c", asks], on="slurm", nodes=[2], runs=1)
+    assert {process.node for process in made.result.records[-1].processes} == {"n1", "n2"}
+    assert {*Path("ran").read_text().split()} == {"0", "1"}
+    assert {len(line.split()) for line in Path("ran").read_text().splitlines()} == {1}
+
+
+def test_srun_sees_what_salloc_has_set_and_nothing_of_an_outer_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"JOB_ID": "1", "CPU_BIND": "map_cpu:0", "MEM_PER_CPU": "999999", "MINE": "x"}.items():
+        monkeypatch.setenv(f"SLURM_{name}", value)
+    asks = "echo $SLURM_HINT,$SLURM_CPU_BIND,$SLURM_MEM_PER_CPU,$SLURM_MINE >ran"
+    corescale.scan(["sh", "-c", asks], on="slurm", allocation="--hint=nomultithread", nodes=[1], runs=1)
+    hint, rest = Path("ran").read_text().strip().split(",", 1)
+    assert hint == "nomultithread"
+    assert "map_cpu:0" not in rest and "999999" not in rest and not rest.endswith("x")
+
+
+def test_variables_of_squeue_and_sinfo_change_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SQUEUE_STATES", "PENDING")
+    monkeypatch.setenv("SINFO_PARTITION", "closed")
+    with pytest.raises(corescale.errors.ProgramError, match="failed with exit code 7: rank 0: no grid"):
+        corescale.scan(["sh", "-c", "echo no grid >&2; exit 7"], on="slurm", nodes=[1], runs=1)
+
+
+def test_cpus_that_a_factor_chooses_are_refused() -> None:
+    with pytest.raises(UsageError, match=r"^affinity: the slurm launcher binds no launch to CPUs .*; leave it out"):
+        corescale.scan("true", on="slurm", nodes=[1], factor={"affinity": ["0", "1"]}, runs=1)
+
+
+def test_a_job_whose_holder_was_killed_is_ended() -> None:
+    held = launcher.Allocation(1, ())
+    held.wait(lambda: False, print)
+    held._salloc.kill()
+    held._salloc.wait()
+    assert "RUNNING" in slurm.queue()
+    held.release()
+    assert slurm.emptied(5)
+
+
+def test_a_folder_for_temporary_files_that_only_this_machine_has_does_no_harm(place: Path) -> None:
+    (place / "private").mkdir()
+    makes = 'mount -t tmpfs none private && mkdir private/job && TMPDIR=$PWD/private/job exec "$@"'
+    words = ("scan", "--on", "slurm", "--nodes", "1", "-r", "1", "--", "true")
+    here = ("unshare", "--mount", "sh", "-c", makes, "sh")
+    done = subprocess.run((*here, *CLI, *words), cwd=place, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_rank_that_fails_is_a_failure_of_the_program_and_not_of_slurm() -> None:
     work = "test $SLURM_PROCID = 0 || { echo not me >&2; exit 7; }; sleep 60"
     with pytest.raises(corescale.errors.ProgramError, match="failed with exit code 7: rank 1: not me"):
@@ -140,9 +211,7 @@ def test_a_rank_that_kills_its_spawner_has_failed_and_no_machine_has() -> None:
 
 
 def test_a_node_that_is_lost_in_a_launch_is_no_failure_of_the_program() -> None:
-    """Of its rank there nothing is left, as if the node were: neither the leaf nor its spawner."""
-    gone = "read -r _ _ _ leaf _ </proc/$PPID/stat; kill -STOP $leaf $PPID; kill -9 $leaf $PPID; exit"
-    lost = f'test "$SLURMD_NODENAME" = n1 || {{ {gone}; }}; exec sleep 60'
+    lost = f'test "$SLURMD_NODENAME" = n1 || {{ {GONE}; }}; exec sleep 60'
     with pytest.raises(InconclusiveError, match=r"n2: .*the same command goes on"):
         corescale.scan(["sh", "-c", lost], on="slurm", nodes=[2], runs=1, ignore_failure=True)
 
