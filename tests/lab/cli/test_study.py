@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 (more than 300 lines: studies and weak scans are one way of asking, tried through the same files)
 """`corescale study` and `scan --weak` as a person meets them, with real programs."""
 
 import csv
