@@ -175,6 +175,9 @@ class Record:
     """exec to exit; for status `timeout` and `capped` the time until it was killed"""
     status: Status
     exit_code: int
+    paid: float | None = None
+    """seconds from the end of the launch before it to its own, by the clock of the machine here, without those in which
+    it waited for nodes or quiet CPUs: its part of a budget. None if the clock is virtual, and in earlier versions"""
     wall_kind: Literal["launcher", "rank"] = "launcher"
     """whose time `wall` is: the program started here, or the slowest rank if the ranks' starter may queue"""
     let_fail: bool = False
@@ -221,6 +224,11 @@ class Record:
     warnings: tuple[str, ...] = ()
     """circumstances of the launch that no figure here shows, a sentence each"""
     format: int = FORMAT
+
+    @property
+    def of_budget(self) -> float:
+        """Seconds of a budget that it took."""
+        return self.wall if self.paid is None else self.paid
 
     @property
     def ok(self) -> bool:

@@ -3,7 +3,8 @@
 
 Time goes by between launches too: hooks, choosing the next block, and proofs before a block with a new configuration.
 It follows from records alone, so a run that continues finds what it had. In real time the loop adds a clock, which also
-sees the start-up of corescale.
+sees the start-up of corescale. A record has its part of the budget by that clock; without it, on a virtual clock and in
+earlier versions, the part is its wall, and the time since the launch before it unless that is a pause.
 """
 
 import functools
@@ -37,21 +38,35 @@ class Budget:
         self.stop, self._now, self._anchored = stop, now, anchored
         self.records: list[Record] = []
         self.walls: dict[Configuration, list[float]] = {}
-        """times of the full launches of each"""
+        """seconds of the budget that each one's full launches took by themselves"""
+        self._own: list[float] = []
+        """the same of every launch"""
+        self._real = self._booked = 0.0
+        """sums over measured launches that have their part of the budget: of their walls, and of these parts"""
         self._clock: Callable[[], float] = lambda: 0.0
         self._untimed: Callable[[Sequence[Configuration]], int] | None = None
 
     def begin(self, elapsed: Callable[[], float], untimed: Callable[[Sequence[Configuration]], int]) -> None:
         """Starts a clock that counts too: seconds of this try, and the proofs that launches of some would need."""
-        earlier = sum(record.wall for record in self.records)
+        earlier = sum(record.of_budget for record in self.records)
         self._clock, self._untimed = (lambda: earlier + elapsed() + ENDING), untimed
 
     def add(self, record: Record) -> None:
         """Adds a launch."""
         self.records.append(record)
         self.__dict__.pop("_gaps", None)
+        self._own.append(self._share(record))
         if record.phase != "rehearse":
-            self.walls.setdefault(record.configuration, []).append(record.wall)
+            self.walls.setdefault(record.configuration, []).append(self._own[-1])
+
+    def _share(self, record: Record) -> float:
+        """Seconds of the budget that a launch takes by itself: less than its wall if that is simulated, or if others
+        run at the same time. All then share what they take together, whichever of them ended first."""
+        if record.paid is None or record.origin == "simulated":
+            return min(record.wall, record.of_budget)
+        self._real += record.wall
+        self._booked += record.paid
+        return record.wall * min(1.0, self._booked / self._real) if self._real > 0 else 0.0
 
     @property
     def since(self) -> int:
@@ -61,7 +76,8 @@ class Budget:
     @property
     def spent(self) -> float:
         """Seconds that the launches took, and what came between them."""
-        return sum(record.wall for record in self.records) + sum(gap for gap, _ in self._gaps)
+        gaps = (gap for (gap, _), now in zip(self._gaps, self.records[1:], strict=True) if now.paid is None)
+        return sum(record.of_budget for record in self.records) + sum(gaps)
 
     @property
     def between(self) -> float:
@@ -90,8 +106,8 @@ class Budget:
         left = self._launches(pairs)
         if self.stop.budget is not None and self.records:
             last = self.records[-1].block
-            block = [record.wall for record in itertools.takewhile(lambda r: r.block == last, reversed(self.records))]
-            each = sum(block) / len(block) + self.between
+            size = sum(1 for _ in itertools.takewhile(lambda record: record.block == last, reversed(self.records)))
+            each = sum(self._own[-size:]) / size + self.between
             left = min(left, self._seconds(pairs) / each if each > 0 else math.inf)
         return max(1.0, left)
 
@@ -151,7 +167,11 @@ class Budget:
         ]
         longest = max(PAUSE, 10 * median([gap for gap, _ in found])) if found else PAUSE
         slowest = max((record.wall for record in self.records), default=0.0)
-        return [(gap if gap <= max(longest, many * PROOF * slowest) else 0.0, many) for gap, many in found]
+        kept = [(gap if gap <= max(longest, many * PROOF * slowest) else 0.0, many) for gap, many in found]
+        return [
+            (gap if now.paid is None else max(0.0, now.paid - now.wall), many)
+            for (gap, many), now in zip(kept, self.records[1:], strict=True)
+        ]
 
     def _launches(self, pairs: int) -> float:
         most = self.stop.launches
@@ -174,7 +194,7 @@ class Budget:
 
 
 def spent(records: Sequence[Record], experiment: Experiment) -> float:
-    """Seconds of a budget that these launches took."""
+    """Seconds of a budget that these launches took, with what came between them."""
     budget = Budget(experiment.stop, baseline(experiment))
     for record in records:
         budget.add(record)

@@ -7,7 +7,7 @@ import math
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from corescale.declare import metric_sources, plan
@@ -137,13 +137,19 @@ class _Loop:
     def __post_init__(self) -> None:
         store, launcher, policy = self.store, self.launcher, self.policy
         self.budget, self.baseline = policy.budget, baseline(self.experiment)
-        self.earlier = sum(record.wall for record in store.records)
+        self.earlier = sum(record.of_budget for record in store.records)
         """seconds of the budget that an earlier try of this run took"""
         self.short_noted = False
         for record in store.records:
             policy.add(record)
         if not launcher.virtual:
-            self.budget.begin(lambda: time.monotonic() - self.start - launcher.waited, launcher.untimed)
+            self.budget.begin(self.clock, launcher.untimed)
+        self.booked = 0.0
+        """seconds by `clock` at the end of the last launch"""
+
+    def clock(self) -> float:
+        """Seconds that this part of the run took, without waiting: in a queue, or until CPUs are quiet."""
+        return time.monotonic() - self.start - self.launcher.waited
 
     def go(self) -> None:
         block = self.policy.next_block()
@@ -193,7 +199,7 @@ class _Loop:
         if its env reads tell whether p reaches the program. It is the baseline if no other counts unless that works.
         """
         everyone, wanted = configurations(self.experiment), self.experiment.warmup
-        began, before = time.monotonic(), len(self.store.records)
+        began, before = self.clock(), len(self.store.records)
         if begins_alone(self.experiment, virtual=self.launcher.virtual) and not before:
             first = self.baseline if self.experiment.same_output else reference(self.experiment)
             left, launches = self.budget.seconds, 1 + self.launcher.untimed((first,))
@@ -206,8 +212,9 @@ class _Loop:
         bounded = stop.budget if stop.binding or stop.rule == "race" else None
         most = math.inf if bounded is None else (bounded - self.earlier) / 2
         for made in range(wanted):
-            walls = sum(record.wall for record in self.store.records[before:])
-            took = max(walls, time.monotonic() - began)  # walls by a virtual clock, hooks and proofs by ours
+            took = self.clock() - began
+            if self.launcher.virtual:
+                took = sum(record.wall for record in self.store.records[before:])
             if self.store.records and took + self.budget.takes(everyone) > most:
                 self.watcher.note(f"{made} of {wanted} warm-ups were made: half of --budget is for measuring")
                 return
@@ -235,7 +242,7 @@ class _Loop:
     def launch(self, launches: Sequence[Invocation]) -> list[Record]:
         made: list[Record] = []
         self.announce(launches[:1])
-        for record in self.launcher.launch(launches):
+        for record in map(self.paid, self.launcher.launch(launches)):
             self.store.append(record)
             made.append(record)
             self.watcher.launched(record)
@@ -246,16 +253,23 @@ class _Loop:
             raise CorescaleError(f"{len(made)} records of {len(launches)} launches", where=self.launcher.name)
         return made
 
+    def paid(self, record: Record) -> Record:
+        """The record with its part of the budget, by the one clock that counts it."""
+        if self.launcher.virtual:
+            return record
+        before, self.booked = self.booked, self.clock()
+        return replace(record, paid=max(0.0, self.booked - before))
+
     def must_fit(self, made: Sequence[Record], launches: Sequence[Invocation]) -> None:
         """Raises BudgetEndedError if a budget that binds has no time for the next launch of the block."""
-        stop, each = self.experiment.stop, sum(record.wall for record in made) / len(made)
+        stop, each = self.experiment.stop, _by_themselves(made) / len(made)
         virtual = self.launcher.virtual
         if not stop.binding or stop.rule == "race" or stop.budget is None or virtual or len(made) == len(launches):
             return
         left = self.budget.seconds
         if each > left:
             self.must_have_succeeded(made)
-            took = sum(record.wall for record in (*self.store.records, *made))
+            took = _by_themselves((*self.store.records, *made))
             rest = max(0.0, stop.budget - left - took)
             needed = math.ceil(stop.budget - left + each * (len(launches) - len(made)))
             what = f"{stop.budget:g} s sufficed for {len(made)} of {len(launches)} configurations:"
@@ -313,6 +327,11 @@ class _Loop:
         """The command as messages show it, without the variables that are set for it or for each of its ranks."""
         line = self.launcher.line(record.configuration)
         return f" (the command: {SET.sub('', line)})"
+
+
+def _by_themselves(made: Sequence[Record]) -> float:
+    """Seconds of the budget that these launches took, without what came between them."""
+    return sum(min(record.wall, record.of_budget) for record in made)
 
 
 def begins_alone(experiment: Experiment, *, virtual: bool) -> bool:

@@ -29,7 +29,7 @@ class Timeouts:
 
     def recall(self, history: Sequence[Record]) -> None:
         """Subtracts the launches of an earlier part of the run."""
-        self._end -= sum(record.wall for record in history)
+        self._end -= sum(record.of_budget for record in history)
         self._fresh = not history
 
     def waited(self, seconds: float) -> None:

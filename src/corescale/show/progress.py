@@ -197,7 +197,7 @@ class State:
         self.of_this_block += record.phase == "measure"
         self.capped += record.status == "capped"
         self.failures += not record.ok and record.status != "capped"
-        self.spent += record.wall
+        self.spent += record.of_budget
 
     def block_done(self, records: Sequence[Record]) -> None:
         """Counts the blocks of all records, those of an earlier, interrupted try included."""

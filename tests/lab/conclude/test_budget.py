@@ -105,3 +105,32 @@ def test_launches_that_are_left_keep_room_for_pairs() -> None:
     for one in made(10):
         known.add(one)
     assert (known.launches(), known.launches(10), known.launches(40)) == (40, 20, 15)
+
+
+def test_what_launches_paid_is_what_counts_whenever_they_started() -> None:
+    """Each of these waited a quarter of an hour for nodes, and that is the usual time between them."""
+    now = configurations(EXPERIMENT)[0]
+    records = [record(now, 1.0, started=901.0 * k, block=k, paid=1.5) for k in range(8)]
+    known = budget(records, 600)
+    assert known.spent == pytest.approx(8 * 1.5)
+    assert known.between == pytest.approx(0.5)
+    assert known.takes([now]) == pytest.approx(1.5)
+
+
+def test_launches_at_once_pay_together() -> None:
+    """Four at a time for 10 s: the first of them has to be waited for, and the others have ended by then."""
+    now = configurations(EXPERIMENT)[0]
+    records = [record(now, 10.0, started=10.0 * (k // 4), block=k // 4, paid=0.0 if k % 4 else 10.0) for k in range(20)]
+    known = budget(records, 600)
+    assert known.spent == pytest.approx(50)
+    assert known.takes([now]) == pytest.approx(2.5)
+
+
+def test_a_simulated_time_is_not_paid() -> None:
+    now = configurations(EXPERIMENT)[0]
+    slow, fast = 32.0, 0.001
+    records = [record(now, wall, block=k, paid=4.0, origin="simulated") for k, wall in enumerate((slow, fast))]
+    assert budget(records[:1], 600).takes([now]) == pytest.approx(4)
+    known = budget(records, 600)
+    assert known.spent == pytest.approx(8)
+    assert known.takes([now]) == pytest.approx(4)

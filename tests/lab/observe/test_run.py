@@ -4,6 +4,7 @@
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -118,6 +119,28 @@ def test_a_machine_that_is_lost_in_a_later_block_ends_no_run(opened: Any, experi
     with opened(e) as held:
         ends = Cancellable(e, Landscape()).fail_at(5, BudgetEndedError("no time is left"))
         run(e, held, ends, blocks(e, 8))
+
+
+def test_what_a_launch_waited_for_is_not_paid(opened: Any, experiment: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A block waits 1,000 s for its nodes, and each of its launches then takes 2 s here, whatever its wall is."""
+    now = 0.0
+
+    class Queues(Fake):
+        virtual = False
+
+        def launch(self, block: Sequence[Invocation]) -> Iterator[Record]:
+            nonlocal now
+            now += 1000
+            self.waited += 1000
+            for record in super().launch(block):
+                now += 2
+                yield record
+
+    monkeypatch.setattr("corescale.observe.run.time", SimpleNamespace(monotonic=lambda: now))
+    e = experiment()
+    with opened(e) as held:
+        records = run(e, held, Queues(e, Landscape()), blocks(e, 3))
+    assert [record.paid for record in records] == [2.0] * 6
 
 
 def test_warm_ups_come_first_and_are_recorded(opened: Any, experiment: Make) -> None:

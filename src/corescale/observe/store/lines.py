@@ -39,7 +39,7 @@ def _must_be_a_launch(record: Record) -> None:
     noise = record.noise
     counts: dict[str, float] = {"peak_memory": record.peak_memory, "tree_memory": record.tree_memory}
     counts |= {"steal": noise.steal, "throttled": noise.throttled, "runqueue_wait": noise.runqueue_wait}
-    counts |= {"foreign": noise.foreign or 0.0}
+    counts |= {"foreign": noise.foreign or 0.0, "paid": record.paid or 0.0}
     counts |= {"threads_asked": record.threads_asked, "cpus": 1 if noise.cpus is None else noise.cpus}
     for name, value in counts.items():
         least = int(name in ("threads_asked", "cpus"))
