@@ -47,13 +47,11 @@ REPLAYABLE = ("replayable", "replay", "replay_hessian_vector")
 NOTES = """## Limits of these figures
 
 - Sines: each library takes glibc's sine and cosine, which are most of the time. A tape adds only the difference
-  to `limit`. All sines have one argument, so their branches are predicted equally for every library. Of our
-  samples (perf) 64% are in sincos() and 11% in recording. The sweep back has 22%: it adds a thousand times to the
-  adjoint of that one argument, each time waiting for the last. Of a replay's samples 58% are in sincos() and 20%
-  in the sweep back; dispatch has 20%. A sine of our own would not have the values of <cmath> to the bit, which the
-  tape promises.
-- On two-body RK4 CoDiPack's expression templates put a whole statement into one entry. We record each operation, so
-  that the table of operations is readable and a recording can be evaluated elsewhere.
+  to `limit`. All sines have one argument, so their branches are predicted equally for every library. The sweep back
+  adds a thousand times to the adjoint of that argument, each time waiting for the last. A sine of our own would not
+  have the values of <cmath> to the bit, which the tape promises.
+- CoDiPack and corescale put a whole statement into one entry, by expression templates. corescale can evaluate its
+  entries elsewhere.
 - Every recording but a program's first finds its memory in the cache of its allocator. The first pays for its
   pages, as every peer's does.
 - ADOL-C starts and ends a trace for each recording, which outweighs the sines; its authors record once. CppAD's
@@ -145,8 +143,8 @@ def memory(lines: Lines) -> str:
     said = (
         "The table has what one recording of two-body RK4 with its sweep back adds to the peak memory of a process, "
         "adjoints included. Each library runs in a process of its own, and touched pages are counted. corescale takes "
-        "8 to 24 bytes for an operation, 8 for its adjoint, and the rest of its last chunk. Files that a library "
-        "writes (as ADOL-C does) are not counted."
+        "8 bytes for each number that it keeps of a statement, 4 for each operand, 8 for the adjoint, 16 for a row of "
+        "statements of one type, and the rest of its last chunk. Files that a library writes (as ADOL-C does) are not counted."
     )
     return "\n\n".join(["## Memory: bytes per operation", said, "\n".join(rows)])
 

@@ -58,8 +58,8 @@ void throw_ended() {
 }
 
 void throw_too_long() {
-  throw std::length_error("a recording holds at most " + std::to_string(index_mask) +
-                          " operations: divide the function, or keep constants out of variables");
+  throw std::length_error("a recording holds at most " + std::to_string(last_index) +
+                          " statements: divide the function, or keep constants out of variables");
 }
 
 void throw_wrong_size(const char* function, const char* what, std::size_t is, std::size_t should_be) {
@@ -67,9 +67,9 @@ void throw_wrong_size(const char* function, const char* what, std::size_t is, st
                     " elements and should have " + std::to_string(should_be));
 }
 
-void throw_branch_change(const char* comparison, bool recorded, std::size_t operation) {
+void throw_branch_change(const char* comparison, bool recorded, std::size_t statement) {
   throw branch_change(
-      "the comparison '" + std::string(comparison) + "', operation " + std::to_string(operation) +
+      "the comparison '" + std::string(comparison) + "', statement " + std::to_string(statement) +
       " of the recording, was " + (recorded ? "true" : "false") +
       " there and is not here, so the program would take another branch: record it at this point");
 }

@@ -24,9 +24,9 @@ TEST(GradientTape, GivesTheDerivativeOfAProduct) {
 TEST(GradientTape, ParametersAreNotRecorded) {
   gradient_tape tape;
   const real<double> x = tape.variable(2.0), c = 3.0;
-  const std::size_t before = tape.num_operations();
+  const std::size_t before = tape.num_statements();
   const real<double> d = c * c + sin(c);
-  EXPECT_EQ(tape.num_operations(), before);
+  EXPECT_EQ(tape.num_statements(), before);
   EXPECT_FALSE(d.is_variable());
   tape.reverse(d * x);
   EXPECT_DOUBLE_EQ(tape.adjoint(x), d.value());
@@ -100,7 +100,7 @@ TEST(GradientTape, IsUsedAgainAfterClear) {
     for (int i = 0; i < 10'000; ++i) y += x;
     tape.reverse(y);
     EXPECT_EQ(tape.adjoint(x), 10'000);
-    EXPECT_EQ(tape.num_operations(), 10'001u);
+    EXPECT_EQ(tape.num_statements(), 10'002u);
   }
 }
 
@@ -117,16 +117,16 @@ TEST(GradientTape, AVariableOfADeadTapeIsRefused) {
     gradient_tape tape;
     dead = tape.variable(1.0);
   }
-  EXPECT_THROW(dead * 2, tape_misuse);
+  EXPECT_THROW((void)real<double>(dead * 2), tape_misuse);
   gradient_tape tape;
   const real<double> x = tape.variable(1.0);
-  EXPECT_THROW(dead * x, tape_misuse);
-  EXPECT_THROW(x - dead, tape_misuse);
-  EXPECT_THROW(sin(dead), tape_misuse);
+  EXPECT_THROW((void)real<double>(dead * x), tape_misuse);
+  EXPECT_THROW((void)real<double>(x - dead), tape_misuse);
+  EXPECT_THROW((void)real<double>(x + 2.0 * sin(dead)), tape_misuse);
   EXPECT_THROW((void)(dead < x), tape_misuse);
   EXPECT_THROW(tape.reverse(dead), tape_misuse);
   EXPECT_THROW((void)tape.adjoint(dead), tape_misuse);
-  EXPECT_EQ(tape.num_operations(), 1u);
+  EXPECT_EQ(tape.num_statements(), 1u);
 }
 
 TEST(Function, IsEvaluatedAtNewPoints) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of recordings: kept, from any allocator, at most 24 bytes an operation; and what happens when there is none.
+// The memory of recordings: kept, from any allocator, and as little as is said; and what happens when there is none.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -156,7 +156,7 @@ TEST(Memory, ComesFromAnyAllocator) {
   check_allocator<corescale::checked_thread_alloc>();
 }
 
-TEST(Memory, IsEightBytesASumAndAtMost24AnOperation) {
+TEST(Memory, IsWhatIsKeptOfAStatement) {
   constexpr int many = 4'000'000;
   const auto bytes_each = [](auto step) {
     gradient_tape tape;
@@ -170,6 +170,7 @@ TEST(Memory, IsEightBytesASumAndAtMost24AnOperation) {
   EXPECT_LE(bytes_each([](auto y, auto) { return 0.5 * y; }), 16 * 1.2);
   EXPECT_LE(bytes_each([](auto y, auto) { return sin(y); }), 16 * 1.2);
   EXPECT_LE(bytes_each([](auto y, auto x) { return y * x; }), 24 * 1.2);
+  EXPECT_LE(bytes_each([](auto y, auto x) { return y + 0.5 * (x + 2.0 * y); }), 32 * 1.2);
 }
 
 }  // namespace

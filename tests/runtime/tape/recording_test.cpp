@@ -30,7 +30,7 @@ std::string said(Call call) {
 const std::vector<double> one{1.0};
 
 TEST(Branches, AReplayThatWouldBranchOtherwiseSaysSo) {
-  const auto f = [](auto x) { return x[0] < 1.0 ? x[0] * 2 : x[0] * x[0]; };
+  const auto f = [](auto x) { return x[0] < 1.0 ? real<double>(x[0] * 2) : x[0] * x[0]; };
   auto recorded = corescale::record<double>(f, std::vector{0.5});
   EXPECT_EQ(recorded.forward(std::vector{0.75})[0], 1.5);
   const std::string what = said<branch_change>([&] { recorded.forward(std::vector{3.0}); });
@@ -94,7 +94,7 @@ TEST(Misuse, IsSaidInWords) {
   EXPECT_THROW(tape.reverse(x), tape_misuse);
   EXPECT_THROW(tape.clear(), tape_misuse);
   gradient_tape<double> next;
-  EXPECT_THROW(x + 1, tape_misuse);
+  EXPECT_THROW((void)real<double>(x + 1), tape_misuse);
   EXPECT_THROW((void)next.finish(x), tape_misuse);
   EXPECT_EQ(next.finish(next.variable(3)).value()[0], 3);
 }
@@ -104,10 +104,10 @@ TEST(Misuse, AVariableOfAnotherThreadIsRefused) {
   const real<double> x = tape.variable(1);
   std::string idle, recording;
   std::thread([&] {
-    idle = said<tape_misuse>([&] { (void)(x * 2); });
+    idle = said<tape_misuse>([&] { (void)real<double>(x * 2); });
     gradient_tape<double> own;
     const real<double> y = own.variable(1);
-    recording = said<tape_misuse>([&] { (void)(x * y); });
+    recording = said<tape_misuse>([&] { (void)real<double>(x * y); });
     EXPECT_THROW(tape.reverse(x), tape_misuse);
     EXPECT_THROW((void)(y < x), tape_misuse);
     EXPECT_THROW((void)select_less(y, y, x, y), tape_misuse);

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "corescale/memory/capacity_vector.hpp"
-#include "corescale/tape/detail/operation_list.hpp"
+#include "corescale/tape/detail/print.hpp"
 #include "corescale/tape/detail/series_sweep.hpp"
-#include "corescale/tape/detail/sweeps.hpp"
+#include "corescale/tape/detail/statement_list.hpp"
 #include "corescale/tape/real.hpp"
 #include "corescale/tape/series.hpp"
 
@@ -21,7 +21,7 @@ class gradient_tape;
 /// differentiated there, to any order. gradient_tape::finish() makes it; it stands, at first, where it was
 /// recorded, and after forward(x) at x.
 ///
-/// Memory       8 to 24 bytes per operation over double; 8 more after forward(), 8 more after tangent() or reverse();
+/// Memory       As of the recording (gradient_tape.hpp); 8 bytes per statement more after forward(), 8 more after tangent() or reverse();
 ///              while they run, 32 in hessian_vector() and 2 (order + 1) numbers in taylor() and reverse_taylor().
 /// Complexity   Each sweep is linear in the operations; over series of order d, O(d^2) each.
 /// Throws       tape_misuse if a size does not fit, and for a sweep back after a sweep forward that threw or
@@ -36,7 +36,16 @@ class function {
 
   std::size_t domain() const noexcept { return inputs_.size(); }
   std::size_t range() const noexcept { return outputs_.size(); }
-  std::size_t num_variables() const noexcept { return end_ - detail::parameter_slots; }
+  std::size_t num_variables() const noexcept { return end_ - 1; }
+
+  /// Its statements, one a line, from the first to the last; v1, v2, ... are the variables.
+  friend std::ostream& operator<<(std::ostream& out, const function& f) {
+    detail::for_each_run(f.statements_, [&](const detail::kind<Base>& of, const std::byte* block,
+                                            std::size_t i, std::size_t count) {
+      for (; count > 0; --count, ++i, block -= of.bytes) detail::print_statement(out, of, block, i);
+    });
+    return out;
+  }
 
   /// y at the point where the function stands.
   std::vector<Base> value() const {
@@ -49,7 +58,7 @@ class function {
     values_.resize(end_);
     for (std::size_t j = 0; j < x.size(); ++j) values_[inputs_[j]] = x[j];
     stands_ = false;
-    detail::forward_sweep(operations_, values_.data());
+    detail::forward_sweep(statements_, values_.data());
     stands_ = true;
     for (output& one : outputs_)
       if (one.index) one.value = values_[one.index];
@@ -62,7 +71,7 @@ class function {
     require_size("tangent", "dx", dx.size(), domain());
     clear_work();
     for (std::size_t j = 0; j < dx.size(); ++j) work_[inputs_[j]] = dx[j];
-    detail::tangent_sweep(operations_, work_.data());
+    detail::tangent_sweep(statements_, work_.data());
     return results([&](const output& one) { return one.index ? work_[one.index] : Base(0.0); });
   }
 
@@ -73,7 +82,7 @@ class function {
     clear_work();
     for (std::size_t i = 0; i < weights.size(); ++i)
       if (outputs_[i].index) work_[outputs_[i].index] += weights[i];
-    detail::reverse_sweep(operations_, end_ - 1, work_.data());
+    detail::reverse_sweep(statements_, end_ - 1, work_.data());
     return inputs_of(work_);
   }
 
@@ -104,13 +113,13 @@ class function {
       values[inputs_[j]] = x[j];
       values[inputs_[j]][1] = v[j];
     }
-    detail::forward_sweep(operations_, values.data());
+    detail::forward_sweep_over(statements_, values.data());
     for (std::size_t i = 0; i < weights.size(); ++i)
       if (outputs_[i].index) adjoints[outputs_[i].index] += line(weights[i]);
-    detail::reverse_sweep(operations_, values.data(), adjoints.data());
+    detail::reverse_sweep_over(statements_, values.data(), adjoints.data());
     std::vector<Base> product;
     product.reserve(domain());
-    for (const std::uint32_t index : inputs_) product.push_back(adjoints[index][1]);
+    for (std::size_t j = 0; j < domain(); ++j) product.push_back(adjoints[inputs_[j]][1]);
     return product;
   }
 
@@ -137,7 +146,7 @@ class function {
     for (const taylor_series& one : x) order_ = std::max(order_, one.size() - 1);
     for (std::size_t j = 0; j < x.size(); ++j) series_[inputs_[j]] = of_order(x[j], false);
     has_series_ = false;
-    detail::forward_sweep(operations_, series_.data());
+    detail::forward_sweep_over(statements_, series_.data());
     has_series_ = true;
     std::vector<taylor_series> y;
     y.reserve(range());
@@ -153,10 +162,10 @@ class function {
     capacity_vector<taylor_series> adjoints(end_);
     for (std::size_t i = 0; i < weights.size(); ++i)
       if (outputs_[i].index) adjoints[outputs_[i].index] += of_order(weights[i], true);
-    detail::reverse_sweep(operations_, series_.data(), adjoints.data());
+    detail::reverse_sweep_over(statements_, series_.data(), adjoints.data());
     std::vector<taylor_series> all;
     all.reserve(domain());
-    for (const std::uint32_t index : inputs_) all.push_back(of_order(adjoints[index], true));
+    for (std::size_t j = 0; j < domain(); ++j) all.push_back(of_order(adjoints[inputs_[j]], true));
     return all;
   }
 
@@ -168,12 +177,12 @@ class function {
     Base value;
   };
 
-  function(const capacity_vector<std::uint32_t, Alloc>& inputs, const detail::recorder<Base>& tape,
+  function(const detail::input_list<Alloc>& inputs, const detail::recorder<Base>& tape,
            std::span<const real<Base>> outputs)
       : inputs_(inputs), end_(tape.index) {
     outputs_.reserve(outputs.size());
     for (const real<Base>& y : outputs) {
-      const detail::place of_y = detail::operators<Base>::place_of(y);
+      const detail::place of_y = detail::inside::place_of(y);
       if (y.is_variable() && of_y.recording != tape.recording())
         detail::throw_not_open(of_y.recording, tape.recording());
       outputs_.push_back({of_y.index, y.value()});
@@ -197,7 +206,7 @@ class function {
   std::vector<Base> inputs_of(const capacity_vector<Base, Alloc>& of_variables) const {
     std::vector<Base> all;
     all.reserve(domain());
-    for (const std::uint32_t index : inputs_) all.push_back(of_variables[index]);
+    for (std::size_t j = 0; j < domain(); ++j) all.push_back(of_variables[inputs_[j]]);
     return all;
   }
 
@@ -213,15 +222,15 @@ class function {
     if (is != should_be) detail::throw_wrong_size(caller, what, is, should_be);
   }
 
-  detail::operation_list<Base, Alloc> operations_;
-  capacity_vector<std::uint32_t, Alloc> inputs_;
+  detail::statement_list<Base, Alloc> statements_;
+  detail::input_list<Alloc> inputs_;
   capacity_vector<output, Alloc> outputs_;
   capacity_vector<Base, Alloc> values_;
   capacity_vector<Base, Alloc> work_;
   capacity_vector<taylor_series, Alloc> series_;
-  std::uint32_t end_ = detail::parameter_slots;
+  std::uint32_t end_ = 1;
   std::size_t order_ = 0;
-  bool stands_ = true;  ///< whether the operations hold the partial derivatives of one point
+  bool stands_ = true;  ///< whether what is kept of the statements is that of one point
   bool has_series_ = false;
 };
 

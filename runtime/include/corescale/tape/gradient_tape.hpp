@@ -4,8 +4,7 @@
 #include <span>
 
 #include "corescale/memory/capacity_vector.hpp"
-#include "corescale/tape/detail/operation_list.hpp"
-#include "corescale/tape/detail/sweeps.hpp"
+#include "corescale/tape/detail/statement_list.hpp"
 #include "corescale/tape/function.hpp"
 #include "corescale/tape/real.hpp"
 
@@ -22,14 +21,13 @@ namespace corescale::inline v0 {
 /// Use it for derivatives at this point. finish() makes a function of it, which can be evaluated at other points and
 /// differentiated to any order.
 ///
-/// Memory       8 to 24 bytes per operation over double (a sum 8, a function 16, a product 24), 8 more in reverse(); from Alloc (thread_alloc of any
-///              variant), which keeps what one recording returns for the thread's next.
-/// Complexity   An operation O(1), amortised; reverse() linear in the operations before y; clear() and the
-/// end
-///              linear in the chunks of memory.
+/// Memory       Over double, 8 bytes for each number that is kept of a statement and 4 for each operand, 16 for each row of statements of one
+///              type, and 8 for each statement in reverse(); from Alloc
+///              (thread_alloc of any variant), which keeps what one recording returns for the thread's next.
+/// Complexity   A statement O(1), amortised; reverse() linear in the statements before y; clear() and the end linear in the chunks of memory.
 /// Throws       tape_misuse: a second recording over Base on this thread, a variable of another recording,
 ///              adjoint() before reverse(), or use after the end. std::bad_alloc, also from operators: the tape then is as before the
-///              operation.
+///              statement, but for parameters that it recorded.
 /// Threads      One tape per Base and thread at a time, used and ended by the thread that began it.
 template <class Base = double, class Alloc = thread_alloc>
 class gradient_tape : detail::recorder<Base> {
@@ -38,7 +36,9 @@ class gradient_tape : detail::recorder<Base> {
  public:
   gradient_tape() {
     if (detail::open_recording<Base> != &detail::idle<Base>) detail::throw_nested();
-    this->grow = [](detail::recorder<Base>& self) { static_cast<gradient_tape&>(self).make_room(); };
+    this->grow = [](detail::recorder<Base>& self, std::size_t bytes) {
+      static_cast<gradient_tape&>(self).next_chunk(bytes);
+    };
     begin();
     detail::open_recording<Base> = this;
   }
@@ -46,17 +46,17 @@ class gradient_tape : detail::recorder<Base> {
   gradient_tape& operator=(const gradient_tape&) = delete;
   ~gradient_tape() { end_recording(); }
 
-  /// A new independent variable. Those before the first operation take no room among the operations.
+  /// A new independent variable. Those before the first statement take no room among the statements.
   [[nodiscard]] real<Base> variable(const Base& value) {
     require_open();
-    const bool takes_room = operations_.last() != nullptr;
-    if (takes_room && this->is_full()) make_room();
-    require_number();
-    inputs_.push_back(this->index);
-    if (!takes_room) return detail::operators<Base>::variable(value, {this->recording(), this->index++});
-    const std::uint32_t none = this->no_variable();
-    const unsigned op = operations::number_of<operations::independent>();
-    return detail::operators<Base>::variable(value, this->put(op, none, none));
+    if (!statements_.last()) {
+      require_number();
+      inputs_.leading = this->index;
+      return detail::inside::variable(value, {this->recording(), this->index++});
+    }
+    const detail::place at = detail::append(*this, detail::input<Base>());
+    inputs_.late.push_back(at.index);
+    return detail::inside::variable(value, at);
   }
 
   /// The adjoints of weight * y with respect to all that was recorded before y. A parameter has none.
@@ -67,9 +67,9 @@ class gradient_tape : detail::recorder<Base> {
     has_reversed_ = true;
     if (!y.is_variable()) return;
     note_size();
-    adjoints_.resize(last + 1);
+    adjoints_.resize(std::size_t{last} + 1);
     adjoints_[last] = weight;
-    detail::reverse_sweep(operations_, last, adjoints_.data());
+    detail::reverse_sweep(statements_, last, adjoints_.data());
   }
 
   /// The derivative of the last reversed y with respect to x; 0 for a parameter.
@@ -85,7 +85,7 @@ class gradient_tape : detail::recorder<Base> {
     require_open();
     function<Base, Alloc> result(inputs_, *this, outputs);
     note_size();
-    result.operations_.swap(operations_);
+    result.statements_.swap(statements_);
     end_recording();
     return result;
   }
@@ -96,28 +96,28 @@ class gradient_tape : detail::recorder<Base> {
   /// Begins anew and keeps the memory. Variables recorded before are invalid.
   void clear() {
     require_open();
-    operations_.clear();
-    inputs_.clear();
+    statements_.clear();
+    inputs_.leading = 0;
+    inputs_.late.clear();
     adjoints_.clear();
     has_reversed_ = false;
     begin();
   }
 
-  /// Size of the chunks that hold the operations.
-  std::size_t bytes() const noexcept { return operations_.bytes(); }
+  /// Size of the chunks that hold the statements.
+  std::size_t bytes() const noexcept { return statements_.bytes(); }
 
-  /// Operations recorded so far, the independent variables included.
-  std::size_t num_operations() const noexcept { return this->index - detail::parameter_slots; }
+  /// Statements recorded so far, independent variables and parameters that were operands included.
+  std::size_t num_statements() const noexcept { return this->index - 1; }
 
  private:
-  using chunk = typename detail::operation_list<Base, Alloc>::chunk;
+  using chunk = typename detail::statement_list<Base, Alloc>::chunk;
 
   void begin() {
-    this->origin = 0;
-    this->numbers = nullptr;
+    this->latest = nullptr;
+    this->block = 0;
     this->number = detail::next_recording();
-    this->index = detail::parameter_slots;
-    this->limit = 0;
+    this->index = 1;
   }
 
   void end_recording() noexcept {
@@ -125,29 +125,23 @@ class gradient_tape : detail::recorder<Base> {
     this->number = detail::none_open;
   }
 
-  /// Uses the rest of the chunk: there is one, because most operations keep less than they may. If it is full, takes a new chunk.
-  void make_room() {
-    if (!operations_.last() || this->room() == 0) next_chunk();
-    this->limit = this->index + this->room();
-  }
-
-  void next_chunk() {
+  void next_chunk(std::size_t bytes) {
     require_number();
     note_size();
-    chunk& room = operations_.add(this->index);
-    this->origin = reinterpret_cast<std::uintptr_t>(room.operations()) -
-                   std::uintptr_t{this->index} * sizeof(detail::operation);
-    this->numbers = room.end();
+    chunk& room = statements_.add(bytes);
+    this->latest = room.last;
+    this->block = reinterpret_cast<std::uintptr_t>(room.end());
   }
 
   void require_number() const {
-    if (this->index > detail::index_mask - largest_chunk) detail::throw_too_long();
+    if (this->index > detail::last_index - most_of_a_chunk) detail::throw_too_long();
   }
 
   void note_size() noexcept {
-    if (chunk* const last = operations_.last()) {
-      last->size = this->index - last->first;
-      last->numbers = this->numbers;
+    if (chunk* const filled = statements_.last()) {
+      filled->behind_last = this->index;
+      filled->last = this->latest;
+      filled->block = filled->end() - (reinterpret_cast<std::uintptr_t>(filled->end()) - this->block);
     }
   }
 
@@ -156,16 +150,16 @@ class gradient_tape : detail::recorder<Base> {
   }
 
   std::uint32_t index_of(const real<Base>& x) const {
-    const detail::place of_x = detail::operators<Base>::place_of(x);
+    const detail::place of_x = detail::inside::place_of(x);
     if (of_x.recording != this->recording()) detail::throw_not_open(of_x.recording, this->recording());
     return of_x.index;
   }
 
-  static constexpr std::uint32_t largest_chunk = static_cast<std::uint32_t>(
-      2 * detail::operation_list<Base, Alloc>::largest_bytes / sizeof(detail::operation));
+  static constexpr std::uint32_t most_of_a_chunk = static_cast<std::uint32_t>(
+      2 * detail::statement_list<Base, Alloc>::largest_bytes / sizeof(std::uint32_t));
 
-  detail::operation_list<Base, Alloc> operations_;
-  capacity_vector<std::uint32_t, Alloc> inputs_;
+  detail::statement_list<Base, Alloc> statements_;
+  detail::input_list<Alloc> inputs_;
   capacity_vector<Base, Alloc> adjoints_;
   bool has_reversed_ = false;  ///< since the recording began
 };

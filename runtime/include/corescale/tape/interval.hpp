@@ -42,18 +42,3 @@ bool is_zero(const interval<T, Policies>& x) {
 }
 
 }  // namespace boost::numeric
-
-namespace corescale::inline v0::operations {
-
-template <class Row, class... Known>
-concept one_of = (std::is_same_v<Row, Known> || ...);
-
-template <class T, class Policies, class Row>
-inline constexpr bool has_row<boost::numeric::interval<T, Policies>, Row> =
-    comparison<Row> || has_parameter<Row> ||
-    one_of<Row, independent, selection, add, subtract, multiply, divide, negate, square_root, exponential,
-           logarithm, sine, cosine, tangent, arc_sine, arc_cosine, arc_tangent, hyperbolic_sine,
-           hyperbolic_cosine, hyperbolic_tangent, inverse_hyperbolic_sine, inverse_hyperbolic_cosine,
-           inverse_hyperbolic_tangent, absolute, sign_of>;
-
-}  // namespace corescale::operations

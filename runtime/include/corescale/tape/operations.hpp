@@ -46,7 +46,7 @@ T sign_bit(const T& x) {
   return copysign(T(1.0), x);
 }
 
-// --- arithmetic: inlined by order, as the operators that record it are (detail/apply.hpp) ---
+// --- arithmetic: inlined by order, as expressions are (detail/expressions.hpp) ---
 
 struct add {
   static constexpr const char* name = "+";
@@ -99,19 +99,27 @@ struct cube_root {
 struct power {
   static constexpr const char* name = "pow";
   static auto value(const auto& x, const auto& y) { return pow(x, y); }
-  static auto dx(const auto& x, const auto& y, const auto&) {
-    return y == 0.0 && x == 0.0 ? 0.0 * y : y * pow(x, y - 1.0);
+  template <class T>
+  static T dx(const T& x, const T& y, const T&) {
+    return y == 0.0 && x == 0.0 ? T(0.0 * y) : T(y * pow(x, y - 1.0));
   }
-  static auto dy(const auto& x, const auto& y, const auto& z) {
-    return x == 0.0 && y > 0.0 ? 0.0 * z : z * log(x);
+  template <class T>
+  static T dy(const T& x, const T& y, const T& z) {
+    return x == 0.0 && y > 0.0 ? T(0.0 * z) : T(z * log(x));
   }
 };
 
 struct hypotenuse {
   static constexpr const char* name = "hypot";
   static auto value(const auto& x, const auto& y) { return hypot(x, y); }
-  static auto dx(const auto& x, const auto&, const auto& z) { return z == 0.0 ? 0.0 * z : x / z; }
-  static auto dy(const auto&, const auto& y, const auto& z) { return z == 0.0 ? 0.0 * z : y / z; }
+  template <class T>
+  static T dx(const T& x, const T&, const T& z) {
+    return z == 0.0 ? T(0.0 * z) : T(x / z);
+  }
+  template <class T>
+  static T dy(const T&, const T& y, const T& z) {
+    return z == 0.0 ? T(0.0 * z) : T(y / z);
+  }
 };
 
 // --- exponentials and logarithms ---
@@ -231,7 +239,10 @@ struct hyperbolic_cosine {
 struct hyperbolic_tangent {
   static constexpr const char* name = "tanh";
   static auto value(const auto& x) { return tanh(x); }
-  static auto dx(const auto& x, const auto&) { return squared_secant(exp(-2.0 * sign_bit(x) * x)); }
+  template <class T>
+  static T dx(const T& x, const T&) {
+    return T(squared_secant(T(exp(-2.0 * sign_bit(x) * x))));
+  }
 };
 
 /// sqrt(1 + x^2); does not overflow if T has hypot.
@@ -444,38 +455,25 @@ struct choice : Comparison {
   using compared = Comparison;
 };
 
-/// The same with a parameter for one operand, whose value is then all that has to be kept.
-template <class Row>
-struct with_parameter : Row {};
-
-// --- what has no formula ---
-
-struct independent {
-  static constexpr const char* name = "independent";
-};
-
 /// x if the choice before holds, else y.
 struct selection {
   static constexpr const char* name = "select";
 };
 
-/// The table. The number of an operation on a tape is its place here. Operations of which as many numbers are kept are neighbours,
-/// so that a sweep finds by a comparison how many.
+/// The table. The number of an operation is its place here.
 using table =
-    std::tuple<add, subtract, negate, independent, with_parameter<add>, with_parameter<subtract>,
-               with_parameter<multiply>, square_root, cube_root, exponential, exponential_2,
-               exponential_minus_1, logarithm, logarithm_2, logarithm_10, logarithm_plus_1, sine, cosine,
-               tangent, arc_sine, arc_cosine, arc_tangent, hyperbolic_sine, hyperbolic_cosine,
-               hyperbolic_tangent, inverse_hyperbolic_sine, inverse_hyperbolic_cosine,
-               inverse_hyperbolic_tangent, error_function, complementary_error_function, gamma_function,
-               logarithm_of_gamma, absolute, sign_of, floor_of, ceiling, truncated, rounded, rounded_to_even,
-               multiply, divide, power, hypotenuse, arc_tangent_2, polygamma_function, copy_sign, modulo,
-               ieee_remainder, selection, lesser, greater, positive_difference, branch<less, false>,
-               branch<less, true>, branch<less_equal, false>, branch<less_equal, true>, branch<equal, false>,
-               branch<equal, true>, choice<less>, choice<less_equal>, choice<equal>>;
+    std::tuple<add, subtract, multiply, divide, negate, square_root, cube_root, power, hypotenuse,
+               exponential, exponential_2, exponential_minus_1, logarithm, logarithm_2, logarithm_10,
+               logarithm_plus_1, sine, cosine, tangent, arc_sine, arc_cosine, arc_tangent, arc_tangent_2,
+               hyperbolic_sine, hyperbolic_cosine, hyperbolic_tangent, inverse_hyperbolic_sine,
+               inverse_hyperbolic_cosine, inverse_hyperbolic_tangent, error_function,
+               complementary_error_function, gamma_function, logarithm_of_gamma, polygamma_function, absolute,
+               sign_of, lesser, greater, positive_difference, copy_sign, modulo, ieee_remainder, floor_of,
+               ceiling, truncated, rounded, rounded_to_even, branch<less, false>, branch<less, true>,
+               branch<less_equal, false>, branch<less_equal, true>, branch<equal, false>, branch<equal, true>,
+               choice<less>, choice<less_equal>, choice<equal>, selection>;
 
 inline constexpr std::size_t count = std::tuple_size_v<table>;
-static_assert(count <= 64, "a tape has 6 bits for the number of an operation");
 
 /// The place of a row in the table.
 template <class Row, std::size_t Place = 0>
@@ -502,24 +500,16 @@ concept unary = requires {
   Row::dx(1.0, 1.0);
 };
 
-/// Whether an operation's partial derivatives are 1 or -1, and follow from it; an independent variable has no operand.
-constexpr bool is_linear(unsigned op) { return op < number_of<with_parameter<multiply>>(); }
-constexpr bool is_sum(unsigned op) {
-  return op == number_of<add>() || op == number_of<with_parameter<add>>();
-}
-constexpr bool is_difference(unsigned op) {
-  return op == number_of<subtract>() || op == number_of<with_parameter<subtract>>();
-}
-
-/// Whether a row can be computed over T, so that an evaluation over T holds it. Else an operator does not compile.
-template <class T, class Row>
-inline constexpr bool has_row = true;
+template <class Row>
+concept binary = requires {
+  Row::dx(1.0, 1.0, 1.0);
+};
 
 /// Hands its result's derivative on to the operand that it took, and nothing at all to the other, even if
 /// that derivative is infinite.
-constexpr bool picks(unsigned op) {
-  return op >= number_of<selection>() && op <= number_of<positive_difference>();
-}
+template <class Row>
+inline constexpr bool picks =
+    std::is_same_v<Row, lesser> || std::is_same_v<Row, greater> || std::is_same_v<Row, positive_difference>;
 
 /// The value and the derivative of an operation with one operand, over T.
 template <class Row, class T>
@@ -531,43 +521,5 @@ value_with_dx<T> value_and_dx(const T& x) {
     return {z, static_cast<T>(Row::dx(x, z))};
   }
 }
-
-template <class Row>
-concept binary = requires {
-  Row::dx(1.0, 1.0, 1.0);
-};
-
-template <class Row>
-inline constexpr bool has_parameter = false;
-template <class Row>
-inline constexpr bool has_parameter<with_parameter<Row>> = true;
-
-/// The row that an operation is recorded as, with two variables or one.
-template <class Row, bool OfTwoVariables>
-using recorded =
-    std::conditional_t<!OfTwoVariables && (std::is_same_v<Row, add> || std::is_same_v<Row, subtract> ||
-                                           std::is_same_v<Row, multiply>),
-                       with_parameter<Row>, Row>;
-
-/// How many numbers are kept of an operation.
-template <class Row>
-constexpr unsigned kept_of() {
-  if (has_parameter<Row>) return 1;
-  if (is_linear(number_of<Row>())) return 0;
-  return unary<Row> ? 1 : 2;
-}
-inline constexpr auto kept = []<std::size_t... Place>(std::index_sequence<Place...>) {
-  return std::array<std::uint8_t, count>{kept_of<std::tuple_element_t<Place, table>>()...};
-}
-(std::make_index_sequence<count>());
-
-/// Whether a number, or two, are kept of an operation.
-constexpr bool keeps_one(unsigned op) { return op >= number_of<with_parameter<add>>(); }
-constexpr bool keeps_two(unsigned op) { return op >= number_of<multiply>(); }
-static_assert([] {
-  for (unsigned op = 0; op < count; ++op)
-    if (kept[op] != keeps_one(op) + keeps_two(op)) return false;
-  return true;
-}());
 
 }  // namespace corescale::operations

@@ -6,27 +6,28 @@
 #include <ostream>
 #include <type_traits>
 
-#include "corescale/tape/detail/apply.hpp"
+#include "corescale/tape/detail/statement.hpp"
 
 namespace corescale::inline v0 {
 
 /// A number that records what is done with it: a value of Base, and, for a variable, its place in the
 /// recording that its thread has open for this Base (gradient_tape.hpp). A number made of a Base or a
-/// built-in number is a parameter: operations on nothing but parameters are computed and not recorded.
+/// built-in number is a parameter: statements of nothing but parameters are computed and not recorded.
 ///
 /// Base         double, float, series (series.hpp), an interval (interval.hpp), or a real again: derivatives
 ///              of derivatives.
 /// Operators    + - * / and their assignments, comparisons, and the functions of <cmath> below, found by
 ///              argument-dependent lookup: write `using std::sin; sin(x)` in generic code.
+/// Expressions  Over double, float and series of order 3 at most, operators and functions give an expression, which is recorded as one
+///              statement when it becomes a real, and each time anew. It holds its operands by value. Where two results have to be of one type,
+///              say which: `c ? real<double>(x * 2) : x * x`, and `max(x * 2, y)` after `using std::max`.
 /// Comparisons  give bool and are recorded, because the program may branch on them: a recorded function that is
 ///              evaluated where one has another outcome says so (branch_change). select_* does not branch.
-/// Throws       tape_misuse for a variable whose recording this thread does not have open;
-///              std::length_error beyond 2^29 - 1 operations; what memory throws. The recording stays usable.
+/// Throws       when it is recorded: tape_misuse for a variable whose recording this thread does not have open;
+///              std::length_error beyond 2^32 - 2 statements; what memory throws. The recording stays usable.
 /// Threads      A variable belongs to one thread; a parameter may be read by any.
 template <class Base>
 class real {
-  using record = detail::operators<Base>;
-
  public:
   using base_type = Base;
 
@@ -37,6 +38,12 @@ class real {
   requires(std::is_arithmetic_v<Number> &&
            !std::is_same_v<Number, Base>) constexpr real(Number value) noexcept
       : value_(static_cast<double>(value)) {}
+  template <detail::an_expression E>
+  requires std::is_same_v<typename E::base_type, Base>
+  [[gnu::always_inline]] real(const E& e) : value_(e.z), place_(detail::record(e)) {}
+  template <detail::an_expression E>
+  requires(!std::is_same_v<typename E::base_type, Base> && std::is_convertible_v<E, Base>) real(const E& e)
+      : value_(e) {}
   // NOLINTEND(google-explicit-constructor)
 
   constexpr real(const real&) noexcept = default;
@@ -54,153 +61,187 @@ class real {
   /// Whether it depends on a variable of a recording, open or ended.
   constexpr bool is_variable() const noexcept { return place_.recording != detail::parameter; }
 
-  [[gnu::always_inline]] friend real operator+(const real& x, const real& y) {
-    return record::template apply<operations::add>(x, y);
-  }
-  [[gnu::always_inline]] friend real operator-(const real& x, const real& y) {
-    return record::template apply<operations::subtract>(x, y);
-  }
-  [[gnu::always_inline]] friend real operator*(const real& x, const real& y) {
-    return record::template apply<operations::multiply>(x, y);
-  }
-  [[gnu::always_inline]] friend real operator/(const real& x, const real& y) {
-    return record::template apply<operations::divide>(x, y);
-  }
-  [[gnu::always_inline]] friend real operator-(const real& x) {
-    return record::template apply<operations::negate>(x);
-  }
-  friend real operator+(const real& x) { return x; }
-  real& operator+=(const real& y) { return *this = *this + y; }
-  real& operator-=(const real& y) { return *this = *this - y; }
-  real& operator*=(const real& y) { return *this = *this * y; }
-  real& operator/=(const real& y) { return *this = *this / y; }
-
-  friend bool operator<(const real& x, const real& y) {
-    return record::template compare<operations::less>(x, y);
-  }
-  friend bool operator>(const real& x, const real& y) {
-    return record::template compare<operations::less>(y, x);
-  }
-  friend bool operator<=(const real& x, const real& y) {
-    return record::template compare<operations::less_equal>(x, y);
-  }
-  friend bool operator>=(const real& x, const real& y) {
-    return record::template compare<operations::less_equal>(y, x);
-  }
-  friend bool operator==(const real& x, const real& y) {
-    return record::template compare<operations::equal>(x, y);
-  }
-
-  /// left < right ? x : y, and so on, without a branch: each evaluation of a recorded function decides anew.
-  friend real select_less(const real& left, const real& right, const real& x, const real& y) {
-    return record::template select<operations::less>(left, right, x, y);
-  }
-  friend real select_less_equal(const real& left, const real& right, const real& x, const real& y) {
-    return record::template select<operations::less_equal>(left, right, x, y);
-  }
-  friend real select_equal(const real& left, const real& right, const real& x, const real& y) {
-    return record::template select<operations::equal>(left, right, x, y);
-  }
-
-  friend real sqrt(const real& x) { return record::template apply<operations::square_root>(x); }
-  friend real cbrt(const real& x) { return record::template apply<operations::cube_root>(x); }
-  friend real exp(const real& x) { return record::template apply<operations::exponential>(x); }
-  friend real exp2(const real& x) { return record::template apply<operations::exponential_2>(x); }
-  friend real expm1(const real& x) { return record::template apply<operations::exponential_minus_1>(x); }
-  friend real log(const real& x) { return record::template apply<operations::logarithm>(x); }
-  friend real log2(const real& x) { return record::template apply<operations::logarithm_2>(x); }
-  friend real log10(const real& x) { return record::template apply<operations::logarithm_10>(x); }
-  friend real log1p(const real& x) { return record::template apply<operations::logarithm_plus_1>(x); }
-  friend real sin(const real& x) { return record::template apply<operations::sine>(x); }
-  friend real cos(const real& x) { return record::template apply<operations::cosine>(x); }
-  friend real tan(const real& x) { return record::template apply<operations::tangent>(x); }
-  friend real asin(const real& x) { return record::template apply<operations::arc_sine>(x); }
-  friend real acos(const real& x) { return record::template apply<operations::arc_cosine>(x); }
-  friend real atan(const real& x) { return record::template apply<operations::arc_tangent>(x); }
-  friend real sinh(const real& x) { return record::template apply<operations::hyperbolic_sine>(x); }
-  friend real cosh(const real& x) { return record::template apply<operations::hyperbolic_cosine>(x); }
-  friend real tanh(const real& x) { return record::template apply<operations::hyperbolic_tangent>(x); }
-  friend real asinh(const real& x) { return record::template apply<operations::inverse_hyperbolic_sine>(x); }
-  friend real acosh(const real& x) {
-    return record::template apply<operations::inverse_hyperbolic_cosine>(x);
-  }
-  friend real atanh(const real& x) {
-    return record::template apply<operations::inverse_hyperbolic_tangent>(x);
-  }
-  friend real erf(const real& x) { return record::template apply<operations::error_function>(x); }
-  friend real erfc(const real& x) {
-    return record::template apply<operations::complementary_error_function>(x);
-  }
-  friend real tgamma(const real& x) { return record::template apply<operations::gamma_function>(x); }
-  friend real lgamma(const real& x) { return record::template apply<operations::logarithm_of_gamma>(x); }
-  friend real log_gamma(const real& x) { return record::template apply<operations::logarithm_of_gamma>(x); }
-  friend real fabs(const real& x) { return record::template apply<operations::absolute>(x); }
-  friend real abs(const real& x) { return record::template apply<operations::absolute>(x); }
-  friend real sign(const real& x) { return record::template apply<operations::sign_of>(x); }
-  friend real floor(const real& x) { return record::template apply<operations::floor_of>(x); }
-  friend real ceil(const real& x) { return record::template apply<operations::ceiling>(x); }
-  friend real trunc(const real& x) { return record::template apply<operations::truncated>(x); }
-  friend real round(const real& x) { return record::template apply<operations::rounded>(x); }
-  friend real rint(const real& x) { return record::template apply<operations::rounded_to_even>(x); }
-  friend real nearbyint(const real& x) { return record::template apply<operations::rounded_to_even>(x); }
-
-  friend real pow(const real& x, const real& y) { return record::template apply<operations::power>(x, y); }
-  friend real hypot(const real& x, const real& y) {
-    return record::template apply<operations::hypotenuse>(x, y);
-  }
-  friend real atan2(const real& x, const real& y) {
-    return record::template apply<operations::arc_tangent_2>(x, y);
-  }
-  friend real fmin(const real& x, const real& y) { return record::template apply<operations::lesser>(x, y); }
-  friend real fmax(const real& x, const real& y) { return record::template apply<operations::greater>(x, y); }
-  friend real fdim(const real& x, const real& y) {
-    return record::template apply<operations::positive_difference>(x, y);
-  }
-  friend real copysign(const real& x, const real& y) {
-    return record::template apply<operations::copy_sign>(x, y);
-  }
-  friend real fmod(const real& x, const real& y) { return record::template apply<operations::modulo>(x, y); }
-  friend real remainder(const real& x, const real& y) {
-    return record::template apply<operations::ieee_remainder>(x, y);
-  }
-  friend real fma(const real& x, const real& y, const real& z) { return x * y + z; }
-  /// In steps whose factors Base holds, the rest first: so a result is rounded once.
-  friend real ldexp(const real& x, int power) {
-    constexpr int exponents = std::numeric_limits<Base>::max_exponent;
-    constexpr int step = exponents > 2 ? exponents - 2 : 1022;
-    const int bounded = std::clamp(power, -3 * step, 3 * step);
-    real z = x * std::ldexp(1.0, bounded % step);
-    for (int steps = bounded / step; steps != 0; steps += steps < 0 ? 1 : -1)
-      z = z * std::ldexp(1.0, steps < 0 ? -step : step);
-    return z;
-  }
-  friend real polygamma(unsigned n, const real& x) {
-    return record::template apply<operations::polygamma_function>(real(static_cast<double>(n)), x);
-  }
-
-  /// What is asked of the value only, and recorded nowhere.
-  friend bool isnan(const real& x) { return x.value_ != x.value_; }
-  friend bool isfinite(const real& x) { return !isnan(x.value_ - x.value_); }
-  friend bool isinf(const real& x) { return !isnan(x) && !isfinite(x); }
-  friend bool is_whole(const real& x) {
-    using special::is_whole;
-    return is_whole(x.value_);
-  }
-  friend unsigned whole(const real& x) {
-    using special::whole;
-    return whole(x.value_);
-  }
-
-  friend std::ostream& operator<<(std::ostream& out, const real& x) { return out << x.value_; }
+  template <class Y>
+  requires detail::operands<real, Y>
+  [[gnu::always_inline]] real& operator+=(const Y& y) { return *this = *this + y; }
+  template <class Y>
+  requires detail::operands<real, Y>
+  [[gnu::always_inline]] real& operator-=(const Y& y) { return *this = *this - y; }
+  template <class Y>
+  requires detail::operands<real, Y>
+  [[gnu::always_inline]] real& operator*=(const Y& y) { return *this = *this * y; }
+  template <class Y>
+  requires detail::operands<real, Y>
+  [[gnu::always_inline]] real& operator/=(const Y& y) { return *this = *this / y; }
 
  private:
   constexpr real(const Base& value, detail::place place) : value_(value), place_(place) {}
 
-  friend detail::operators<Base>;
+  friend detail::inside;
 
   Base value_;
   detail::place place_;
 };
+
+// Each function takes numbers and expressions of one Base, of which all but one may be constants.
+#define CORESCALE_TAPE_1(function, row)                     \
+  template <detail::recorded X>                             \
+  [[gnu::always_inline]] inline auto function(const X& x) { \
+    return detail::apply<operations::row>(x);               \
+  }
+#define CORESCALE_TAPE_2(function, row)                                 \
+  template <class X, class Y>                                           \
+  requires detail::operands<X, Y>                                       \
+  [[gnu::always_inline]] inline auto function(const X& x, const Y& y) { \
+    return detail::apply<operations::row>(x, y);                        \
+  }
+#define CORESCALE_TAPE_COMPARISON(sign, row, first, second)                           \
+  template <class X, class Y>                                                         \
+  requires detail::operands<X, Y>                                                     \
+  bool operator sign(const X& x, const Y& y) {                                        \
+    return detail::decide<operations::row, detail::common_base<X, Y>>(first, second); \
+  }
+#define CORESCALE_TAPE_SELECTION(function, row)                                                 \
+  template <class L, class R, class X, class Y>                                                 \
+  requires detail::operands<L, R, X, Y>                                                         \
+  auto function(const L& left, const R& right, const X& x, const Y& y) {                        \
+    return detail::select<operations::row, detail::common_base<L, R, X, Y>>(left, right, x, y); \
+  }
+
+CORESCALE_TAPE_2(operator+, add)
+CORESCALE_TAPE_2(operator-, subtract)
+CORESCALE_TAPE_2(operator*, multiply)
+CORESCALE_TAPE_2(operator/, divide)
+CORESCALE_TAPE_1(operator-, negate)
+
+CORESCALE_TAPE_COMPARISON(<, less, x, y)
+CORESCALE_TAPE_COMPARISON(>, less, y, x)
+CORESCALE_TAPE_COMPARISON(<=, less_equal, x, y)
+CORESCALE_TAPE_COMPARISON(>=, less_equal, y, x)
+CORESCALE_TAPE_COMPARISON(==, equal, x, y)
+
+/// left < right ? x : y, and so on, without a branch: each evaluation of a recorded function decides anew.
+CORESCALE_TAPE_SELECTION(select_less, less)
+CORESCALE_TAPE_SELECTION(select_less_equal, less_equal)
+CORESCALE_TAPE_SELECTION(select_equal, equal)
+
+CORESCALE_TAPE_1(sqrt, square_root)
+CORESCALE_TAPE_1(cbrt, cube_root)
+CORESCALE_TAPE_1(exp, exponential)
+CORESCALE_TAPE_1(exp2, exponential_2)
+CORESCALE_TAPE_1(expm1, exponential_minus_1)
+CORESCALE_TAPE_1(log, logarithm)
+CORESCALE_TAPE_1(log2, logarithm_2)
+CORESCALE_TAPE_1(log10, logarithm_10)
+CORESCALE_TAPE_1(log1p, logarithm_plus_1)
+CORESCALE_TAPE_1(sin, sine)
+CORESCALE_TAPE_1(cos, cosine)
+CORESCALE_TAPE_1(tan, tangent)
+CORESCALE_TAPE_1(asin, arc_sine)
+CORESCALE_TAPE_1(acos, arc_cosine)
+CORESCALE_TAPE_1(atan, arc_tangent)
+CORESCALE_TAPE_1(sinh, hyperbolic_sine)
+CORESCALE_TAPE_1(cosh, hyperbolic_cosine)
+CORESCALE_TAPE_1(tanh, hyperbolic_tangent)
+CORESCALE_TAPE_1(asinh, inverse_hyperbolic_sine)
+CORESCALE_TAPE_1(acosh, inverse_hyperbolic_cosine)
+CORESCALE_TAPE_1(atanh, inverse_hyperbolic_tangent)
+CORESCALE_TAPE_1(erf, error_function)
+CORESCALE_TAPE_1(erfc, complementary_error_function)
+CORESCALE_TAPE_1(tgamma, gamma_function)
+CORESCALE_TAPE_1(lgamma, logarithm_of_gamma)
+CORESCALE_TAPE_1(log_gamma, logarithm_of_gamma)
+CORESCALE_TAPE_1(fabs, absolute)
+CORESCALE_TAPE_1(abs, absolute)
+CORESCALE_TAPE_1(sign, sign_of)
+CORESCALE_TAPE_1(floor, floor_of)
+CORESCALE_TAPE_1(ceil, ceiling)
+CORESCALE_TAPE_1(trunc, truncated)
+CORESCALE_TAPE_1(round, rounded)
+CORESCALE_TAPE_1(rint, rounded_to_even)
+CORESCALE_TAPE_1(nearbyint, rounded_to_even)
+
+CORESCALE_TAPE_2(pow, power)
+CORESCALE_TAPE_2(hypot, hypotenuse)
+CORESCALE_TAPE_2(atan2, arc_tangent_2)
+CORESCALE_TAPE_2(fmin, lesser)
+CORESCALE_TAPE_2(fmax, greater)
+CORESCALE_TAPE_2(fdim, positive_difference)
+CORESCALE_TAPE_2(copysign, copy_sign)
+CORESCALE_TAPE_2(fmod, modulo)
+CORESCALE_TAPE_2(remainder, ieee_remainder)
+
+#undef CORESCALE_TAPE_1
+#undef CORESCALE_TAPE_2
+#undef CORESCALE_TAPE_COMPARISON
+#undef CORESCALE_TAPE_SELECTION
+
+template <detail::recorded X>
+X operator+(const X& x) {
+  return x;
+}
+template <class X, class Y, class Z>
+requires detail::operands<X, Y, Z>
+[[gnu::always_inline]] inline auto fma(const X& x, const Y& y, const Z& z) { return x * y + z; }
+
+/// As std::max and std::min of two numbers: the program branches. Those take no expressions.
+template <class X, class Y>
+requires(detail::operands<X, Y> && !std::is_same_v<X, Y>) auto max(const X& x, const Y& y) {
+  const real<detail::common_base<X, Y>> first = x, second = y;
+  return first < second ? second : first;
+}
+template <class X, class Y>
+requires(detail::operands<X, Y> && !std::is_same_v<X, Y>) auto min(const X& x, const Y& y) {
+  const real<detail::common_base<X, Y>> first = x, second = y;
+  return second < first ? second : first;
+}
+
+/// In steps whose factors Base holds, the rest first: so a result is rounded once.
+template <detail::recorded X>
+auto ldexp(const X& x, int power) {
+  using base = typename X::base_type;
+  constexpr int exponents = std::numeric_limits<base>::max_exponent;
+  constexpr int step = exponents > 2 ? exponents - 2 : 1022;
+  const int bounded = std::clamp(power, -3 * step, 3 * step);
+  real<base> z = x * std::ldexp(1.0, bounded % step);
+  for (int steps = bounded / step; steps != 0; steps += steps < 0 ? 1 : -1)
+    z = z * std::ldexp(1.0, steps < 0 ? -step : step);
+  return z;
+}
+template <detail::recorded X>
+auto polygamma(unsigned n, const X& x) {
+  return detail::apply<operations::polygamma_function>(static_cast<double>(n), x);
+}
+
+/// What is asked of the value only, and recorded nowhere.
+template <detail::recorded X>
+bool isnan(const X& x) {
+  return x.value() != x.value();
+}
+template <detail::recorded X>
+bool isfinite(const X& x) {
+  const auto difference = x.value() - x.value();
+  return !(difference != difference);
+}
+template <detail::recorded X>
+bool isinf(const X& x) {
+  return !isnan(x) && !isfinite(x);
+}
+template <detail::recorded X>
+bool is_whole(const X& x) {
+  using special::is_whole;
+  return is_whole(x.value());
+}
+template <detail::recorded X>
+unsigned whole(const X& x) {
+  using special::whole;
+  return whole(x.value());
+}
+
+template <detail::recorded X>
+std::ostream& operator<<(std::ostream& out, const X& x) {
+  return out << x.value();
+}
 
 }  // namespace corescale
 

@@ -104,6 +104,9 @@ class series {
       return rest / y[0];
     });
   }
+  [[gnu::always_inline]] friend series operator/(const series& x, const std::same_as<Base> auto& divisor) {
+    return generate(x.size(), [&](std::size_t k, const series&) { return x[k] / divisor; });
+  }
   [[gnu::always_inline]] series& operator+=(const series& y) {
     if constexpr (!is_fixed) return *this = *this + y;
     for (std::size_t k = 0; k < size(); ++k) coefficients_[k] += y.coefficients_[k];

@@ -29,7 +29,7 @@ namespace detail {
 [[noreturn]] void throw_too_long();
 [[noreturn]] void throw_wrong_size(const char* function, const char* what, std::size_t is,
                                    std::size_t should_be);
-[[noreturn]] void throw_branch_change(const char* comparison, bool recorded, std::size_t operation);
+[[noreturn]] void throw_branch_change(const char* comparison, bool recorded, std::size_t statement);
 [[noreturn]] void throw_reverse_before_forward(const char* function, const char* forward);
 [[noreturn]] void throw_adjoint_before_reverse();
 

@@ -18,4 +18,14 @@ inline constexpr bool is_cheap = std::is_floating_point_v<T>;
 template <class Base, std::size_t Order>
 inline constexpr bool is_cheap<series<Base, Order>> = std::is_floating_point_v<Base>&& Order <= 3;
 
+/// What a constant of T is where one coefficient has it.
+template <class T>
+struct coefficient {
+  using type = T;
+};
+template <class Base, std::size_t Order>
+struct coefficient<series<Base, Order>> {
+  using type = Base;
+};
+
 }  // namespace corescale::inline v0::detail

@@ -1,41 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <new>
+#include <limits>
 
 #include "corescale/tape/tape_misuse.hpp"
 
-// What an operator needs to record itself: a place to write, and the number of the recording that is open.
+// What a recording consists of, and what a statement needs to record itself.
 namespace corescale::inline v0::detail {
-
-inline constexpr unsigned op_bits = 6;
-inline constexpr unsigned index_bits = 29;
-inline constexpr std::uint32_t index_mask = (std::uint32_t{1} << index_bits) - 1;
-
-/// One operation z = op(x, y): a word with the numbers of op and of its operands, read with a shift or a mask each.
-/// Apart from it lie the numbers that are kept of it, none to two (operations::kept): its partial derivatives where it was
-/// recorded, as far as they do not follow from op.
-///
-/// Variables are numbered as they are recorded, so operation i gives variable i. The first
-/// `parameter_slots` numbers stand for "no variable"; an operand of such a number is a parameter, and its value is kept in
-/// place of the partial derivative that it does not need, so that the function can be evaluated again.
-struct operation {
-  std::uint64_t word;
-
-  operation(unsigned op, std::uint32_t x, std::uint32_t y) noexcept
-      : word(std::uint64_t{x} << (op_bits + index_bits) | std::uint64_t{y} << op_bits | op) {}
-
-  unsigned op() const noexcept { return static_cast<unsigned>(word % (1U << op_bits)); }
-  std::uint32_t x() const noexcept { return static_cast<std::uint32_t>(word >> (op_bits + index_bits)); }
-  std::uint32_t y() const noexcept { return static_cast<std::uint32_t>(word >> op_bits) & index_mask; }
-};
-
-/// A reverse sweep also adds to the adjoint of "no variable", because an addition is cheaper than a branch. There
-/// are eight such adjoints, a cache line of them, so that these additions do not wait for each other.
-inline constexpr std::uint32_t parameter_slots = 8;
 
 /// Numbers of recordings: 0 is that of parameters, 1 that of a thread without a recording; all others tell a
 /// recording from any other of the process, until 2^32 have been given out, in blocks of 4096 to a thread.
@@ -43,57 +16,63 @@ inline constexpr std::uint32_t parameter = 0;
 inline constexpr std::uint32_t none_open = 1;
 std::uint32_t next_recording();
 
-/// Where a variable is. It is two numbers and not one word. So the compiler sees that the result of an operation is in the same recording
+/// Where a variable is. It is two numbers and not one word. So the compiler sees that the result of a statement is in the same recording
 /// as its operands.
 struct place {
   std::uint32_t recording = parameter;
-  std::uint32_t index = 0;  ///< its number in the recording; 0 for a parameter
+  std::uint32_t index = 0;  ///< its number in the recording, from 1 on; 0 for a parameter
 };
 
-/// The open recording of a thread, as operators see it. `grow` gets room for one operation at least; it throws
+inline constexpr std::uint32_t last_index = std::numeric_limits<std::uint32_t>::max() - 1;
+
+/// One operation of a statement, operand or constant: what sweeps over other types than Base run one by one.
+struct step {
+  static constexpr std::uint16_t operand = 0xffff;   ///< the statement's x-th one
+  static constexpr std::uint16_t constant = 0xfffe;  ///< the x-th number that is kept
+  std::uint16_t op;    ///< one of these two, or the number of a row of operations::table
+  std::uint16_t x, y;  ///< the steps that give its operands
+};
+
+/// What the statements of one type have in common. Of a statement is recorded a block: the numbers that are kept of it, and the numbers of the
+/// variables that are its operands. Statement i gives variable i. Statements of one kind in a row are a run, and have their kind once.
+/// The functions take a run: the block of its first statement in the order of the sweep, the number of that, and how many there are.
+template <class Base>
+struct kind {
+  /// Each hands its adjoint on to its operands; from the last statement of the run to the first. Returns the end of the first one's block.
+  const std::byte* (*back)(const std::byte* block, Base* adjoints, std::size_t i, std::size_t count);
+  /// Values from those of the operands, and what is kept anew; from the first statement to the last.
+  void (*forward)(std::byte* block, Base* values, std::size_t i, std::size_t count);
+  void (*tangent)(const std::byte* block, Base* tangents, std::size_t i, std::size_t count);
+  std::uint32_t bytes;    ///< of a block
+  std::uint16_t numbers;  ///< how many are kept in it
+  std::uint16_t size;     ///< how many steps a statement has
+  const step* steps;
+};
+
+template <class Base>
+struct run {
+  const kind<Base>* of;
+  std::uint32_t first;  ///< number of its first statement; it ends where the next one begins
+};
+
+/// The open recording of a thread, as statements see it. `grow` gets room for a run and a block of that size; it throws
 /// std::bad_alloc or std::length_error, and the recording then is as it was.
-/// Operations fill a room from its begin on, and the numbers that are kept of them from its end down.
+/// Runs fill a room from its begin on, and blocks from its end down.
 template <class Base>
 struct recorder {
-  std::uintptr_t origin = 0;         ///< where operation 0 would be, were its room that large
-  Base* numbers = nullptr;           ///< those of the last operation
+  run<Base>* latest = nullptr;       ///< of nothing at the begin of a room
+  std::uintptr_t block = 0;          ///< that of the last statement
   std::uint32_t number = none_open;  ///< of the recording itself
-  std::uint32_t index = 0;           ///< of the next operation
-  std::uint32_t limit = 0;           ///< operations before this one have room, whatever is kept of them
-  void (*grow)(recorder&) = nullptr;
+  std::uint32_t index = 0;           ///< of the next statement
+  void (*grow)(recorder&, std::size_t bytes) = nullptr;
 
   std::uint32_t recording() const noexcept {
     if (number == parameter) __builtin_unreachable();  // what is known to be a parameter needs no comparison
     return number;
   }
-
-  std::uintptr_t next() const noexcept { return origin + std::uintptr_t{index} * sizeof(operation); }
-
-  bool is_full() const noexcept { return index >= limit; }
-
-  /// How many operations have room, whatever is kept of them.
-  std::uint32_t room() const noexcept {
-    constexpr std::size_t most = sizeof(operation) + 2 * sizeof(Base);
-    return static_cast<std::uint32_t>((reinterpret_cast<std::uintptr_t>(numbers) - next()) / most);
-  }
-
-  /// Appends an operation where there is room, and what is kept of it; returns the place of its variable.
-  template <std::same_as<Base>... Kept>
-  [[gnu::always_inline]] place put(unsigned op, std::uint32_t x, std::uint32_t y, const Kept&... kept) {
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): a pointer to where operation 0 would be may not exist
-    ::new (reinterpret_cast<void*>(next())) operation(op, x, y);
-    if constexpr (sizeof...(kept) > 0) {
-      Base* at = numbers -= sizeof...(kept);
-      (::new (static_cast<void*>(at++)) Base(kept), ...);
-    }
-    return {recording(), index++};
-  }
-
-  /// The number of a slot for an operand that is no variable.
-  std::uint32_t no_variable() const noexcept { return index % parameter_slots; }
 };
 
-/// What operators find while nothing is recorded. No variable has its number, so nothing is written to it.
+/// What statements find while nothing is recorded. No variable has its number, so nothing is written to it.
 template <class Base>
 inline constinit recorder<Base> idle{};
 

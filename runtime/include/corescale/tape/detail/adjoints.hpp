@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "corescale/tape/detail/cheap.hpp"
+
+// What sweeps ask of the type of their tangents and adjoints.
+namespace corescale::inline v0 {
+
+template <class Base>
+class real;
+
+namespace detail {
+
+/// Whether operations on T may be recorded themselves.
+template <class T>
+inline constexpr bool records = false;
+template <class Base>
+inline constexpr bool records<real<Base>> = true;
+
+/// Whether x is 0 and stays 0: such an adjoint is not handed on. It saves work, and lets a selection that
+/// took the other side ignore an infinite derivative.
+template <class T>
+[[gnu::always_inline]] inline bool is_zero(const T& x) {
+  return x == T(0.0);
+}
+template <class Base>
+bool is_zero(const real<Base>& x) {
+  return !x.is_variable() && is_zero(x.value());
+}
+
+/// weight * partial. What is known to be 0 or 1 is not recorded again.
+template <class T, class V>
+[[gnu::always_inline]] inline T times(const T& weight, const V& partial) {
+  return static_cast<T>(weight * partial);
+}
+template <class Base>
+real<Base> times(const real<Base>& weight, const real<Base>& partial) {
+  if (is_zero(partial)) return real<Base>(0.0);
+  const bool is_one = !partial.is_variable() && is_zero(static_cast<Base>(partial.value() - Base(1.0)));
+  return is_one ? weight : real<Base>(weight * partial);
+}
+
+/// sum += weight, likewise.
+template <class T>
+[[gnu::always_inline]] inline void add_to(T& sum, const T& weight) {
+  sum += weight;
+}
+template <class Base>
+void add_to(real<Base>& sum, const real<Base>& weight) {
+  if (!is_zero(weight)) sum = is_zero(sum) ? weight : real<Base>(sum + weight);
+}
+
+/// tangent * partial; 0 for a tangent of 0, even if the partial derivative is infinite.
+template <class T, class V>
+[[gnu::always_inline]] inline T along(const T& tangent, const V& partial) {
+  return is_zero(tangent) ? T(0.0) : times(tangent, partial);
+}
+
+}  // namespace detail
+}  // namespace corescale
