@@ -144,7 +144,8 @@ def memory(lines: Lines) -> str:
         "The table has what one recording of two-body RK4 with its sweep back adds to the peak memory of a process, "
         "adjoints included. Each library runs in a process of its own, and touched pages are counted. corescale takes "
         "8 bytes for each number that it keeps of a statement, 4 for each operand, 8 for the adjoint, 16 for a row of "
-        "statements of one type, and the rest of its last chunk. Files that a library writes (as ADOL-C does) are not counted."
+        "statements of one type, and the rest of its last chunk. Files that a library writes (as ADOL-C does) are not "
+        "counted."
     )
     return "\n\n".join(["## Memory: bytes per operation", said, "\n".join(rows)])
 

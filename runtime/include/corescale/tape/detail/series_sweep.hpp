@@ -88,7 +88,8 @@ class interpreter {
     for (std::size_t n = of.size; n-- > 0;) {
       const bool is_last = n + 1 == of.size;
       const T& weight = is_last ? adjoints[i] : adjoints_[n];
-      if (is_operation(n) && !is_zero(weight)) hand_on(n, is_last ? values_[i] : results_[n], weight, adjoints);
+      if (is_operation(n) && !is_zero(weight))
+        hand_on(n, is_last ? values_[i] : results_[n], weight, adjoints);
     }
   }
 
