@@ -142,10 +142,10 @@ def memory(lines: Lines) -> str:
         rows.append(f"| {' | '.join([library, *cells])} |")
     said = (
         "The table has what one recording of two-body RK4 with its sweep back adds to the peak memory of a process, "
-        "adjoints included. Each library runs in a process of its own, and touched pages are counted. corescale takes "
-        "8 bytes for each number that it keeps of a statement, 4 for each operand, 8 for the adjoint, 16 for a row of "
-        "statements of one type, and the rest of its last chunk. Files that a library writes (as ADOL-C does) are not "
-        "counted."
+        "adjoints included. Each library runs in a process of its own, and touched pages are counted. For a statement "
+        "corescale takes 8 bytes for each number that it keeps, 4 for each operand and 8 for the adjoint. A row of "
+        "statements of one type takes 16 more, and the last chunk has a rest. Files that a library writes (as ADOL-C "
+        "does) are not counted."
     )
     return "\n\n".join(["## Memory: bytes per operation", said, "\n".join(rows)])
 

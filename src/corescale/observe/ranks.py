@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 (more than 300 lines: what a rank writes, and what is read of it, stand together)
 """The ranks of one launch, under any launcher: a spawner of its own starts, binds and accounts each of them.
 
 A launcher starts the leaf script once for each rank. So the environment and the preloads reach the program alone, not
