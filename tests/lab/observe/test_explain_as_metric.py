@@ -34,7 +34,7 @@ def measured(experiment: Experiment, machine: Machine) -> tuple[Record, ...]:
 def test_what_a_program_spends_is_a_number_of_its_launch(
     part: str, system: str, kind: str, experiment: Callable[..., Experiment], two_cores: Machine
 ) -> None:
-    (spends,) = measured(experiment(KNOWN, part, system, "2", "0.1", levels={}), two_cores)
+    (spends,) = measured(experiment(KNOWN, part, system, "2", "0.3", levels={}), two_cores)
     (sleeps,) = measured(experiment(KNOWN, "sleep", "threads", "1", "0.1", levels={}), two_cores)
     assert {*spends.metrics} >= {*KINDS} and spends.sources == ("profiler",)
     assert spends.metrics[kind] > 0.01 > sleeps.metrics[kind] >= 0

@@ -8,19 +8,28 @@ from corescale.errors import UsageError
 from corescale.observe import profiler
 from corescale.observe.scratch import Scratch
 from corescale.observe.sources.source import Found, Source
-from corescale.profile import ThreadTimes
+from corescale.profile import Profile, ThreadTimes
 
 NAME = "profiler"
 PREFIX = "explain:"
-KINDS: Mapping[str, Callable[[ThreadTimes], float]] = {
-    "allocating": lambda thread: thread.allocating,
-    "lock-wait": lambda thread: thread.spent.get("locking", 0.0),
-    "barrier-wait": lambda thread: thread.spent.get("barrier", 0.0) + thread.spent.get("joining", 0.0),
-    "waiting-for-a-core": lambda thread: thread.queued,
-    "spinning": lambda thread: thread.burnt.get("spinning", 0.0),
-    "MPI": lambda thread: thread.spent.get("message", 0.0),
+EVERY_THREAD = 15_000
+"""slots of the ledger: none of a program's threads is left out"""
+
+
+def _sum(value: Callable[[ThreadTimes], float]) -> Callable[[Profile], float]:
+    return lambda profile: sum(map(value, profile.threads))
+
+
+KINDS: Mapping[str, Callable[[Profile], float]] = {
+    "allocating": _sum(lambda thread: thread.allocating),
+    "lock-wait": lambda profile: profile.shares["lock"],
+    "barrier-wait": lambda profile: profile.shares["barrier"] + profile.shares["join"],
+    "waiting-for-a-core": _sum(lambda thread: thread.queued),
+    "spinning": _sum(lambda thread: thread.burnt.get("spinning", 0.0)),
+    "MPI": lambda profile: profile.shares["message"],
 }
-"""Each kind of a thread's time. What a row of the ledger has besides is not here: it needs the launch as a whole."""
+"""Seconds of each kind in one program, summed over its threads. What a row of the ledger has besides is not here: it
+needs the launch as a whole."""
 
 
 def _wanted(experiment: Experiment) -> bool:
@@ -33,7 +42,7 @@ def _wanted(experiment: Experiment) -> bool:
 
 
 def _environment(scratch: Scratch) -> Mapping[str, str]:
-    return profiler.environment(scratch.of(NAME), 1, None)
+    return profiler.environment(scratch.of(NAME), EVERY_THREAD, None)
 
 
 def _read(scratch: Scratch) -> Found:
@@ -41,8 +50,7 @@ def _read(scratch: Scratch) -> Found:
     profiles, unwritten = profiler.read(scratch.of(NAME))
     if not profiles or unwritten:
         return Found()
-    threads = [thread for profile in profiles for thread in profile.threads]
-    return Found(measured={PREFIX + kind: sum(map(seconds, threads)) for kind, seconds in KINDS.items()})
+    return Found(measured={PREFIX + kind: sum(map(seconds, profiles)) for kind, seconds in KINDS.items()})
 
 
 SOURCE = Source(NAME, _wanted, _environment, _read, gives="explain", first=True)

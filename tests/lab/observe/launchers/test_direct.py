@@ -2,6 +2,7 @@
 """The launcher of one rank: what its programs see, and what is recorded of them."""
 
 import contextlib
+import functools
 import os
 import resource
 import subprocess
@@ -10,7 +11,6 @@ import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -27,6 +27,7 @@ from corescale.machine import Machine
 from corescale.observe import scratch, store
 from corescale.observe.launchers.direct import Direct
 from corescale.observe.run import run
+from corescale.observe.spawn.spawner import SpawnRequest
 from corescale.records import Configuration, Phase, Record
 from support.policies import blocks
 from support.processes import eventually
@@ -395,7 +396,7 @@ def test_a_temporary_folder_that_takes_no_file_is_no_fault_of_the_program(
     experiment: Make, two_cores: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The spawner is told of another folder than the lab's, which has gone."""
-    told = SimpleNamespace(gettempdir=lambda: str(tmp_path / "gone"))
-    monkeypatch.setattr("corescale.observe.spawn.spawner.tempfile", told)
+    told = functools.partialmethod(SpawnRequest.__init__, scratch=str(tmp_path / "gone"))
+    monkeypatch.setattr(SpawnRequest, "__init__", told)
     with pytest.raises(UnavailableError, match="temporary directory"):
         direct(experiment("true"), two_cores)

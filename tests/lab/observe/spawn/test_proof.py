@@ -90,14 +90,15 @@ class TestWitness:
         libraries = f"{witness}:{preload}" if preload else str(witness)
         spawn(*argv, environment={"LD_PRELOAD": libraries, "CORESCALE_WITNESS": str(tmp_path)})
         fields = [field for path in sorted(tmp_path.iterdir()) for field in path.read_text().split("\0")[:-1]]
-        return [fields[i : i + 4] for i in range(0, len(fields), 4)]
+        return [fields[i : i + 5] for i in range(0, len(fields), 5)]
 
     def test_names_program_and_allocator(self, tmp_path: Path) -> None:
-        ((process, executable, malloc, operator_new),) = self.witnesses(tmp_path, FIXTURE, "nothing")
+        ((process, executable, malloc, operator_new, regions),) = self.witnesses(tmp_path, FIXTURE, "nothing")
         assert int(process) > 0
         assert executable == FIXTURE
         assert "libc.so" in malloc
         assert Path(operator_new).name.startswith("libstdc++")
+        assert not regions
 
     def test_programs_that_give_way_are_seen(self, tmp_path: Path) -> None:
         seen = self.witnesses(tmp_path, "sh", "-c", f"exec {FIXTURE} exit-from-thread")
