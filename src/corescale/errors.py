@@ -82,8 +82,8 @@ class InconclusiveError(CorescaleError):
 
 
 class BudgetEndedError(InconclusiveError):
-    """The budget ended within a block. What was measured before it is an answer; after any other error the run is
-    unfinished."""
+    """The budget ended within a block. What was measured until then is still an answer. After any other error the run
+    is unfinished."""
 
 
 class InterruptedRunError(CorescaleError):

@@ -19,11 +19,11 @@ Unreadable: Any = typer.BadParameter.__mro__[2]
 HYPERFINE = {
     "--time-unit": "times have the unit that suits them; --json has seconds",
     "-u": "times have the unit that suits them; --json has seconds",
-    "--style": "-q shows no progress, and colours end where the output is not a terminal",
+    "--style": "-q shows no progress, and only a terminal gets colours",
     "--reference": "the first command is the reference: write it first",
     "--reference-name": "-n NAME before the others names the first command",
-    "-S": "--shell runs the command through /bin/sh; bash -c '...' is any other shell",
-    "--shell": "it is a switch: it runs the command through /bin/sh; bash -c '...' is any other shell, -N none",
+    "-S": "--shell runs the command through /bin/sh; write bash -c '...' for another shell",
+    "--shell": "it is a switch for /bin/sh; write bash -c '...' for another shell, or -N for none",
     "-=": "-i alone lets any exit code pass",
     "--ignore-failure": "-i alone lets any exit code pass",
     "--sort": "rows come in the order of the command line; --export-csv FILE can be sorted",
@@ -34,7 +34,7 @@ HYPERFINE = {
 
 OURS = {
     **dict.fromkeys(("--version", "-V"), "corescale --version prints it"),
-    **dict.fromkeys(("-r", "--runs", "-m", "--min-runs"), "--budget 60s bounds it"),
+    **dict.fromkeys(("-r", "--runs", "-m", "--min-runs"), "--budget 60s limits it"),
     "--subject-to": "only tune takes a bound; compare has --gate",
 }
 """Options that come before a verb, or that only some verbs have."""
@@ -80,7 +80,7 @@ def _first(words: Sequence[str]) -> str:
         return f"a verb comes first: corescale scan -- {shlex.join(words)}"
     option = "--help" if words[0] == "help" else words[0]
     if option.startswith("-") and (name := next((word for word in words[1:] if word in VERBS), "")):
-        return f"an option comes behind its verb: corescale {name} {option}"
+        return f"an option comes after its verb: corescale {name} {option}"
     return f"did you mean study {words[0]}?" if words[0] in _verbs_of_study() else ""
 
 
@@ -102,7 +102,7 @@ def _with_dashes(verb: str, words: Sequence[str]) -> str | None:
 
 
 def _unquoted(words: Sequence[str]) -> str:
-    """The command of `compare ls -l`: a program with an option behind it, and everything after that; empty for none."""
+    """The command of `compare ls -l`: a program with an option after it, and the rest of the line; empty for none."""
     for place in range(1, len(words) - 1):
         if shutil.which(words[place]) and words[place + 1].startswith("-"):
             return shlex.join(words[place:])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Forecasts of time at other numbers of cores, and how earlier forecasts of that kind have fared.
 
-A forecast is *sealed* if it was written down before its p was measured. It is made *afterwards* if a finished run gave
-it from smaller p; then only corescale itself had not seen the rest.
+A forecast is *sealed* if it was written down before its p was measured. It is made *afterwards* if it comes from the
+smaller p of a finished run: the larger p were measured then, but the forecast does not use them.
 """
 
 import itertools
@@ -23,8 +23,8 @@ from corescale.declare.grid import configurations
 from corescale.records import Configuration, Level, Record
 
 FAR = 4.0
-"""a model is trusted up to this multiple of the largest measured p: the track record tests 2, and twice that is
-allowed"""
+"""a model is trusted up to this multiple of the largest measured p: the track record tests a multiple of 2, and twice
+as much is allowed"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Prediction:
     there: Interval | None = None
     """the time that was measured at p itself"""
     crowded: Interval | None = None
-    """the time of p threads or ranks that shared fewer cores: nothing about p cores"""
+    """the time of p threads or ranks that shared fewer cores; it says nothing about p cores"""
 
     @property
     def beyond(self) -> float:
@@ -79,11 +79,13 @@ class Scored:
 
 NORMAL_FORM = "normal-form"
 MODEL_NAMES = (*MODELS, NORMAL_FORM)
-"""models of p that a forecast can be asked of; without a name, the model that a scan would choose"""
+"""models of p by which a forecast can be made; without a name, the model that a scan would choose"""
 
 
 def predict(records: Sequence[Record], experiment: Experiment, p: int, model: str = "") -> tuple[Prediction, ...]:
-    """The forecast of every curve of a scan that a model describes; `model` is one of MODEL_NAMES, or the chosen one.
+    """The forecast of every curve of a scan that a model describes.
+
+    `model` is one of MODEL_NAMES; if it is empty, each curve has the model that the scan chose.
 
     ValueError if the levels of p do not determine the model that was asked for.
     """
@@ -108,7 +110,7 @@ def _asked(curve: Curve, times: Table, model: str, experiment: Experiment) -> tu
 
 
 def held_back(records: Sequence[Record], experiment: Experiment) -> tuple[Scored, ...]:
-    """Each curve's largest P forecast only from the launches at p <= P / 2, as if P had not been measured yet.
+    """A forecast of the largest P of each curve from the launches at p <= P / 2, as if P had not been measured yet.
 
     Oversubscribed launches are left out, as they are from the models.
     """

@@ -12,7 +12,7 @@ from corescale.errors import UsageError
 
 
 def option(default: Any, *flags: str, help: str, metavar: str = "", most: int | None = None) -> Any:  # noqa: A002
-    """A field that is an option; a list may be repeated, and with `most` it is a number from 1 to that."""
+    """A field that is an option; a list may be repeated; with `most`, the option is a number from 1 to that."""
     limits = {"min": 1, "max": most} if most else {}
     metadata = {"flags": flags, "help": help, "metavar": metavar, "limits": limits}
     if isinstance(default, list):
@@ -30,7 +30,7 @@ class ExportRequest:
     export_records: str = option("", "--export-records", metavar="FILE", help="write launches as CSV, or FILE.parquet")
     export_bencher: str = option("", "--export-bencher", metavar="FILE", help="write Bencher's metrics (BMF)")
     export_github: str = option("", "--export-github", metavar="FILE", help="write JSON for github-action-benchmark")
-    export_junit: str = option("", "--export-junit", metavar="FILE", help="write JUnit's XML: a failed gate fails")
+    export_junit: str = option("", "--export-junit", metavar="FILE", help="write JUnit's XML, with each gate as a test")
     export_extrap: str = option("", "--export-extrap", metavar="FILE", help="write Extra-P's JSON lines")
 
 
@@ -45,14 +45,14 @@ class RunRequest(ExportRequest):
     allocation: str = option(
         "", "--allocation", metavar="OPTIONS", help="options of salloc, such as '-p NAME -t 9', for --on slurm"
     )
-    jobs: int = option(1, "--jobs", metavar="K", help="K launches at once, if pairs show that none disturbs another")
+    jobs: int = option(1, "--jobs", metavar="K", help="K launches at once, if a check shows that none disturbs another")
     out: str = option("", "--out", metavar="DIR", help="where run folders go (default ./corescale-runs)")
     fresh: bool = option(False, "--fresh", help="start a new run, even if one could be continued or shown")
     continued: bool = option(False, "--continue", help="continue the last run of this command, or fail")
-    wait_quiet: bool = option(False, "--wait-quiet", help="wait before blocks for idle CPUs, 10 minutes in all")
+    wait_quiet: bool = option(False, "--wait-quiet", help="wait for idle CPUs before each block, 10 minutes in all")
     dry_run: bool = option(False, "--dry-run", help="print the plan and its estimated time, and stop")
     json: bool = option(False, "--json", help="print the result as JSON")
-    every_variable: bool = option(False, "--every-variable", help="in launch lines, set unread variables too")
+    every_variable: bool = option(False, "--every-variable", help="launch lines also set variables that nothing reads")
     verbose: bool = option(False, "-v", "--verbose", help="show every note, also on a terminal")
     quiet: bool = option(False, "-q", "--quiet", help="show no progress")
     report: str = option("", "--report", metavar="FILE", help="write an HTML report")
@@ -80,16 +80,16 @@ class Request(RunRequest):
     nodes: str = option("", "--nodes", metavar="1,2,4", help="nodes, as -f nodes=1,2,4 (docs/cluster.md)")
     oversubscribe: bool = option(False, "--oversubscribe", help="also try more ranks x threads than cores")
     allocators: str = option("", "--allocators", metavar="auto|A,B", help="memory allocators, as -f allocator=A,B")
-    baseline: str = option("", "--baseline", metavar="NAME=LEVEL,...", help="baseline levels, if not this shell's")
+    baseline: str = option("", "--baseline", metavar="NAME=LEVEL,...", help="baseline levels (default: this shell's)")
     response: str = option(
-        "wall", "--response", metavar="WHAT", help="what is compared, less is better: wall, region:NAME or metric:NAME"
+        "wall", "--response", metavar="WHAT", help="what is compared (less is better): wall, region:NAME, metric:NAME"
     )
     metric: list[str] = option([], "--metric", metavar="NAME=SOURCE", help=f"also measure {', '.join(WRITTEN)}")
     max_runs: int = option(40, "-M", "--max-runs", metavar="N", help="blocks at most")
     warmup: int = option(0, "-w", "--warmup", metavar="N", help="untimed launches of each configuration first")
     confidence: str = option("95%", "--confidence", metavar="95%", help="confidence of every interval")
     budget: str | None = option(
-        None, "--budget", metavar="5m", help="limit of all that corescale does: 90s; or 100x (launches), or none"
+        None, "--budget", metavar="5m", help="limit of all that corescale does: 90s, 100x (launches) or none"
     )
     timeout: str | None = option(None, "--timeout", metavar="60s", help="kill a longer launch; it counts as failed")
     setup: str = option(
@@ -118,7 +118,7 @@ class Request(RunRequest):
 
 @dataclass(frozen=True, kw_only=True)
 class CountedRequest(Request):
-    """Options of the verbs that measure blocks of everything."""
+    """Options of the verbs whose blocks have every configuration."""
 
     runs: int | None = option(
         None, "-r", "--runs", metavar="N", help="exactly N blocks (default: until the width is reached)"
@@ -249,7 +249,7 @@ def joined(words: list[str]) -> list[str]:
 
 
 def options(request: type[Any]) -> tuple[dataclasses.Field[Any], ...]:
-    """The fields of a request that are options: what is particular first, exports last."""
+    """The fields of a request that are options: the verb's own first, exports last."""
     common, exports = ({field.name for field in dataclasses.fields(kind)} for kind in (RunRequest, ExportRequest))
     fields = dataclasses.fields(request)
     return tuple(sorted(fields, key=lambda field: (field.name in common) + (field.name in exports)))

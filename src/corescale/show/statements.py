@@ -79,7 +79,7 @@ def _ratio(found: Answer) -> str:
         said += f". It ranges from {low:.3g} at {least} to {high:.3g} at {most}"
     if found.against:
         level, ratio = found.against
-        said += f". It is not shown at {level}: {text.join(text.ratio(ratio))}"
+        said += f". The claim is not shown at {level}: {text.join(text.ratio(ratio))}"
     if found.failed:
         said += f". Left out, because launches failed: {', '.join(found.failed)}"
     if found.oversubscribed:

@@ -101,7 +101,7 @@ class capacity_vector {
   }
   void resize(size_type n, const T& value) {
     if (n <= size_) return shrink(n);
-    const T kept = value;  // it may lie in here
+    const T kept = value;  // value may be an element of this vector
     reserve(n);
     std::uninitialized_fill(end(), begin() + n, kept);
     size_ = n;

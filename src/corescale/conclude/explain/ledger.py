@@ -33,12 +33,12 @@ class Ledger:
     burnt: float
     """CPU seconds in waits: runtimes that spin"""
     beyond: Mapping[LedgerRow, Interval] = field(default_factory=dict)
-    """seconds of computing (as INFLATED) and of ALLOCATING that the same work does not take with one thread; empty if
+    """seconds of computing (as INFLATED) and of ALLOCATING beyond those of the same work with one thread; empty if
     no launch with one thread was made"""
     allocating: Interval | None = None
     """the row's interval from `n` ticks; None if there were no ticks"""
     serial: float | None = None
-    """elapsed seconds in which exactly one thread computed; None of one thread or of several programs"""
+    """elapsed seconds in which exactly one thread computed; None for one thread, and for several programs"""
     efficiency: Efficiency | None = None
     notes: tuple[str, ...] = ()
     work: float | None = None
@@ -67,7 +67,7 @@ class Ledger:
 
 
 def ledger(profiles: Sequence[Profile], wall: float, work: float | None = None, stolen: float = 0.0) -> Ledger:
-    """The ledger of a launch that took `wall` seconds, by its ranks, or else by its programs with most of the CPU time.
+    """The ledger of a launch that took `wall` seconds: of its ranks, else of the programs with most of the CPU time.
 
     `work` is what the program says that it has done. `stolen` is CPU seconds that the host took from the machine
     meanwhile. Up to that amount, time of threads that no source explains counts as waiting for a core. Raises
@@ -100,7 +100,7 @@ def ledger(profiles: Sequence[Profile], wall: float, work: float | None = None, 
 
 
 def ranks_as_typed(profiles: Sequence[Profile]) -> tuple[Profile, ...]:
-    """Profiles of a command that starts its ranks itself: the threads that compute count, because no number was
+    """Profiles of a command that starts its ranks itself: only threads that compute count, because no number was
     given."""
     return tuple(_narrowed(profile) if profile.is_rank else profile for profile in profiles)
 
@@ -216,8 +216,12 @@ def _presence(mains: Sequence[Profile]) -> tuple[float, float]:
 
 
 def _owned(profile: Profile) -> dict[str, float]:
-    """What computing threads own, the shares `active` and `excess`: CPU time, time in a run queue, and time off the CPU
-    that no source saw. If these exceed the launch's threads, time that no source saw is cut first, then the queue."""
+    """Splits what computing threads own, the shares `active` and `excess`, into CPU time, time in a run queue, and time
+    off the CPU that no source saw.
+
+    `excess` is what exceeds the launch's threads. It is cut from the time that no source saw, then from the queue, and
+    from CPU time last.
+    """
     share = profile.shares
     owned = share["active"] + share["excess"]
     used = min(owned, sum(thread.cpu for thread in profile.threads) - _burnt(profile))
@@ -255,10 +259,10 @@ def _notes(mains: Sequence[Profile], profiles: Sequence[Profile], others: float)
         programs = len(profiles) - len(mains)
         found.append(f"{programs} other programs used {others:.2f} s of CPU time: unattributed")
     if len(mains) > 1 and not mains[0].is_rank:
-        found.append(f"{len(mains)} processes are summed: a wait counts only while the others leave a thread free")
+        found.append(f"{len(mains)} processes are summed: a wait counts only if computing threads leave room for it")
     if not all(main.finished for main in mains):
         found.append(
-            "it was killed (at most 10 ms of each thread are missing), ended past the C library,"
+            "it was killed (at most 10 ms of each thread are missing), ended without the C library,"
             " or gave way to a program without the profiler"
         )
     if any(main.confined for main in mains):

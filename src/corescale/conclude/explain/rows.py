@@ -7,8 +7,11 @@ from typing import Self
 
 
 class LedgerRow(StrEnum):
-    """Each row has a name, what its seconds come from, a letter in a timeline, the states of stacks whose call sites
-    belong to it, and whether it is CPU time outside waits. Rows are in the order in which they are shown."""
+    """The rows, in the order in which they are shown.
+
+    A row has a name, the source of its seconds, a letter in timelines, and the states of the stacks whose call sites
+    belong to it. `used`: whether it is CPU time outside waits.
+    """
 
     source: str
     letter: str
@@ -18,7 +21,7 @@ class LedgerRow(StrEnum):
     def __new__(
         cls, name: str, source: str = "", letter: str = "", states: tuple[str, ...] = (), used: bool = False
     ) -> Self:
-        """One row; a timeline has those with a letter."""
+        """One row. Timelines show the rows that have a letter."""
         row = str.__new__(cls, name)
         row._value_ = name
         row.source, row.letter, row.states, row.used = source, letter, states, used

@@ -20,13 +20,13 @@ MISFIT = 0.01
 
 
 FEWEST_LEVELS = 4
-"""levels of p below which an extrapolation has no interval: from two, intervals at 4 times the range covered in 4 to
-70%"""
+"""levels of p below which an extrapolation has no interval: from two levels, at 4 times the range, intervals covered
+the truth in only 4 to 70% of cases"""
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """The typical (geometric mean) time at p that the model expects; one launch scatters around it."""
+    """The typical (geometric mean) time at p that the model expects; single launches scatter around it."""
 
     p: float
     seconds: Interval
@@ -47,7 +47,7 @@ class Fit:
     residual: float
     """root mean square of log(mean time / model) over the levels: 0.01 is about 1%"""
     identifiable: bool
-    """whether the levels determine the model; where they do not, there are no parameters and no forecast"""
+    """whether the levels determine the model; if they do not, there are no parameters and no forecast"""
     warning: str
     """warnings about the fit, to print beside its numbers; empty for none"""
     measured: tuple[float, float]
@@ -60,14 +60,14 @@ class Fit:
     rivals: tuple["Fit", ...] = field(default=(), repr=False, compare=False)
     """fits of the tied models, if it was chosen among several"""
     levels: int = 0
-    """distinct p behind it"""
+    """number of distinct p that it was fitted to"""
 
     def time(self, p: npt.ArrayLike) -> Floats:
         """The fitted curve: seconds at each p, NaN where not identifiable."""
         return self._model.basis(np.asarray(p, dtype=np.float64)) @ self._terms
 
     def forecast(self, p: float) -> Forecast:
-        """T(p) with its interval, as wide as those of its rivals together; raises ValueError where not identifiable."""
+        """T(p) with an interval that also covers those of its rivals; raises ValueError if not identifiable."""
         if not self.identifiable:
             raise ValueError(f"no forecast from {self.model}: {self.warning}")
         row = self._model.basis(np.asarray(float(p)))
@@ -80,7 +80,7 @@ class Fit:
     def beside(self, rivals: tuple["Fit", ...]) -> "Fit":
         """This fit, tied with its rivals: its intervals also cover theirs.
 
-        A parameter is widened by each rival that has all of this model's terms, and more: by the same number of those.
+        A rival that begins with the terms of this model widens each parameter to the interval that it has for that one.
         """
         width = len(self._model.terms)
         larger = [rival for rival in rivals if rival._model.terms[:width] == self._model.terms]
@@ -188,7 +188,7 @@ def _chosen(model: ScalingModel, mask: npt.NDArray[np.bool_]) -> list[str]:
 
 
 def _misfit_errors(basis: Floats, terms: Floats, weights: Floats, summary: Summary) -> Floats:
-    """Standard errors of the residuals at each level, with what a block's launches share; zeros for an exact fit."""
+    """Standard errors of the residuals at each level, with the noise that a block shares; zeros for an exact fit."""
     design = basis / (basis @ terms)[:, None]
     left = np.eye(weights.size) - design @ influence(design, weights)
     if weights.size == terms.size:
@@ -197,7 +197,7 @@ def _misfit_errors(basis: Floats, terms: Floats, weights: Floats, summary: Summa
 
 
 def _warning_of_shape(model: ScalingModel, p: Floats, misfit: Floats, errors: Floats, blocks: int) -> list[str]:
-    """Whether the residuals are more than noise: a t test per level, Bonferroni over levels."""
+    """A warning if the residuals are more than noise: a t test for each level, Bonferroni over levels."""
     if not errors.any():
         return [f"as many terms as levels of {model.variable}: the model passes through every point and is not tested"]
     allowed = float(scipy.special.stdtrit(blocks - 1, 1 - MISFIT / (2 * p.size))) * errors if blocks > 1 else np.inf

@@ -62,7 +62,7 @@ def must_be_a_response(response: str) -> None:
     if re.fullmatch("metric:.*:(max|min)", response):
         remedy = "let the program print its inverse, such as seconds per item"
         raise UsageError(
-            f"{response!r} asks for more or less, but less is always better", where="--response", remedy=remedy
+            f"{response!r} names a direction, but less is always better", where="--response", remedy=remedy
         )
 
 
@@ -74,7 +74,7 @@ def must_be_few(chosen: Sequence[Factor]) -> None:
 
 
 def must_have(experiment: Experiment, p: int) -> None:
-    """Raises UsageError if the reference parallelism is none that is measured."""
+    """Raises UsageError if the reference parallelism is not measured."""
     levels = sorted({configuration.layout.p for configuration in configurations(experiment)})
     if p not in levels:
         raise UsageError(

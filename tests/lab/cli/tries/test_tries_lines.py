@@ -12,7 +12,7 @@ TRIES: tuple[Try, ...] = (
     (
         "corescale -q scan -- true",
         2,
-        "corescale: no such option: -q; an option comes behind its verb: corescale scan -q",
+        "corescale: no such option: -q; an option comes after its verb: corescale scan -q",
     ),
     ("corescale scan --budget 5 s -- true", 2, "corescale: s: .* no option .*; write the command"),
     ("corescale scan -h | grep -c bool", 1, "0"),

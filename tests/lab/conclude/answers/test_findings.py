@@ -84,7 +84,7 @@ def test_a_mean_that_holds_hides_no_level_that_does_not() -> None:
     assert unsure.verdict == "open", "at six blocks the confidence cannot be shared among six levels"
     (open_,) = found(asked(claim=">= 1.2"), noise=0.02).values()
     assert open_.verdict == "open" and open_.against is not None and "threads=1" in open_.against[0]
-    assert ". It is not shown at threads=1" in statements.answer(open_)
+    assert ". The claim is not shown at threads=1" in statements.answer(open_)
     assert open_.extremes[0] == (open_.against[0], open_.against[1].estimate), "one value of each level"
 
 

@@ -23,8 +23,8 @@ class byte_count {
 
 /// What one thread keeps, and how many bytes of blocks are its own: the base of its pool.
 /// The block that was returned last is not in a list, but in a place of its own. A request of the same size takes it from there without
-/// reading a list, and the place has a fixed address. A place that depended on the block would make each call wait until the one before has
-/// read the block's size.
+/// reading a list, and the place has a fixed address. If the place depended on the block's size, each call would wait until the one before
+/// has read that size.
 class accounts {
  public:
   /// An available block of the class; null if there is none.
@@ -57,7 +57,8 @@ class accounts {
   std::size_t inuse() const noexcept { return held() - available(); }
   std::size_t held() const noexcept { return held_.get(); }
 
-  /// A block in use came from the system, or went there. An available one goes there by pop() and then ended_in_use().
+  /// made(): a block came from the system, and is in use. ended_in_use(): a block in use went back to the system. An available block first
+  /// comes into use by pop().
   void made(std::size_t bytes) noexcept { held_.add(bytes); }
   void ended_in_use(std::size_t bytes) noexcept { held_.subtract(bytes); }
 

@@ -20,16 +20,16 @@ struct pool;
 struct slab;
 
 /// Where one thread's small blocks come from: slabs from the system, cut into blocks as they are needed.
-/// Blocks that are put back here are spare, and go to the system with their slab once all blocks of it are.
+/// Blocks that are put back here are spare. A slab goes back to the system once all of its blocks are spare.
 class slab_store {
  public:
-  /// A spare block of the class, or a new one; null when there is no memory. The stamp is the caller's to
-  /// write.
+  /// A spare block of the class, or a new one; null when there is no memory. The caller has to write the
+  /// stamp.
   block* take(std::size_t size_class) noexcept;
 
   void put(block* b) noexcept;
 
-  /// Returns to the system the slabs of which every block is spare. Linear in spare blocks and slabs.
+  /// Returns slabs to the system if all of their blocks are spare. Linear in spare blocks and slabs.
   void release() noexcept;
 
  private:
@@ -52,15 +52,15 @@ class slab_store {
 /// are in the cache.
 class batch {
  public:
-  // One atomic operation and one transfer of a cache line cost each block of a batch 1 to 2 ns. A larger batch would save little, and keep
-  // more memory from its owner.
+  // A batch costs one atomic operation and one transfer of a cache line: 1 to 2 ns for each block. A larger batch would save little, and
+  // keep more memory from its owner.
   static constexpr std::size_t max_blocks = 32;
   static constexpr std::size_t max_bytes = std::size_t{64} << 10;
 
   /// Takes blocks of that owner from now on. Blocks of another owner that are in it go home.
   void turn_to(pool* owner) noexcept;
 
-  /// A block of the owner's.
+  /// Adds a block of the owner.
   [[gnu::always_inline]] void add(block* b) noexcept {
     blocks_[size_++] = b;
     const std::size_t bytes = bytes_.load(std::memory_order_relaxed) + b->capacity();
@@ -82,7 +82,7 @@ class batch {
   std::array<block*, max_blocks> blocks_;
 };
 
-/// Every block of a thread that checked code has in use. It has a mutex, because any thread may return a block and so remove it from here.
+/// The blocks of one thread that checked code has in use. It has a mutex, because any thread may return a block and so remove it from here.
 /// It is a set with open addressing, in memory from malloc().
 class in_use_account {
  public:
@@ -127,7 +127,7 @@ struct alignas(cache_line) pool : accounts {
   static block* take_checked(std::size_t size_class);
   static void give_checked(void* memory) noexcept;
 
-  /// The block of memory in use. If it is something else, calls the handler of misuse, then returns null.
+  /// The block of `memory`, if it is in use. Otherwise calls the handler of misuse, then returns null.
   static block* verify(void* memory);
 
   /// The pool of the calling thread, which gets one if it has none. attached_or_null() returns null if there is no memory for a pool.
@@ -144,10 +144,10 @@ struct alignas(cache_line) pool : accounts {
   void receive(block* newest, block* oldest, std::size_t bytes) noexcept;
   std::size_t bytes_on_their_way_to(const pool* home) const noexcept;
 
-  /// The stamp of the blocks that give() may put straight into a list: this pool's, in use; or, while memory
-  /// is not held, one that no block has.
+  /// The stamp of the blocks that give() may put straight into a list: this pool's blocks in use. While memory
+  /// is not held, it is a stamp that no block has.
   std::atomic<std::uintptr_t> accepts;
-  std::uintptr_t returns = 0;  ///< the stamp of the blocks that give() may add to `returned`; 0: of none
+  std::uintptr_t returns = 0;  ///< the stamp of the blocks that give() may add to `returned`; 0 for none
   batch* returned = nullptr;   ///< the batch of the owner whose block came last
   std::atomic<outbox*> outgoing{nullptr};  ///< made at the first return of another thread's block
   in_use_account account;
@@ -158,14 +158,14 @@ struct alignas(cache_line) pool : accounts {
   bool live = false;                  ///< whether a thread has this pool; the registry's mutex guards it
   bool lost = false;                  ///< whether its thread exists in the parent of this process only
   std::atomic<bool> receives{false};  ///< while false, what comes home goes to the system instead
-  pool* next_pool = nullptr;          ///< the registry's, as it needs it
+  pool* next_pool = nullptr;          ///< for the registry's own use
 
   alignas(cache_line) std::atomic<block*> inbox{nullptr};  ///< batches that came home, newest first
   std::atomic<std::size_t> inbox_bytes{0};
   std::atomic<std::size_t> gone_bytes{0};  ///< returned to the system by other threads
 
  private:
-  // What a thread keeps is examined each time that it has got as much again from the system.
+  // What a thread keeps is examined each time that it has got this much more from the system.
   static constexpr std::size_t look_every = std::size_t{16} << 20;
   static constexpr std::size_t first_look = 4 * look_every;
 
@@ -179,7 +179,7 @@ struct alignas(cache_line) pool : accounts {
   void send(block* b, pool* owner) noexcept;
   void receive_one(block* b) noexcept;
 
-  std::size_t next_look_ = first_look;  ///< when so many bytes are held
+  std::size_t next_look_ = first_look;  ///< what is kept is examined when this many bytes are held
 };
 
 /// What thread_alloc does about whole threads. `checked`: whether its rules are enforced.
@@ -194,8 +194,8 @@ struct threads {
 };
 
 /// The pool of the calling thread, as far as the hot path may use it. Never null: a thread starts with a
-/// shared empty one that accepts nothing, and keeps it while AddressSanitizer watches, so that all calls go
-/// to the library, which knows of it. Initial-exec: it uses 16 bytes of static thread storage in all, which
+/// shared empty pool that accepts nothing. While AddressSanitizer watches, it keeps that pool. So all calls go
+/// to the library, which knows of the sanitizer. Initial-exec uses 16 bytes of static thread storage in all, which
 /// glibc's reserve also grants to a library that is loaded late. That saves each allocation a call of
 /// __tls_get_addr.
 extern constinit thread_local pool* current_pool __attribute__((tls_model("initial-exec")));
