@@ -89,8 +89,8 @@ def answers(found: "pd.DataFrame", experiment: Experiment, finding: Finding) -> 
         (key := tuple(at.items())): _answer(rows, found, lost.get(key, found[:0]), experiment, finding, at)
         for at, rows in asked
     }
-    for at in every | lost:
-        made.setdefault(at, missing(finding, dict(at), absent(found, {**finding.where, **dict(at)})))
+    for at in (at for at in every | lost if at not in made):
+        made[at] = missing(finding, dict(at), absent(found, {**finding.where, **dict(at)}))
     return tuple(made.values()) or (missing(finding, {}, absent(found, finding.where)),)
 
 
@@ -173,7 +173,10 @@ def _left_out(failed: Sequence["pd.DataFrame"], table: "pd.DataFrame", cell: Seq
     """The levels at which launches of a side failed and that the table does not have."""
     names = ["_all", *cell]
     lost = {
-        key: _at(side, 0, cell) for side in failed for key, side in side.assign(_all=0).set_index(names).groupby(names)
+        key: _at(rows, 0, cell)
+        for side in failed
+        if not side.empty
+        for key, rows in side.assign(_all=0).set_index(names).groupby(names)
     }
     return tuple(at for key, at in lost.items() if key not in table.index)
 
