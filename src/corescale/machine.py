@@ -15,7 +15,7 @@ from corescale.topology import Cpu, cpu_list, format_cpu_list, read
 __all__ = ["Cpu", "Machine", "cpu_list", "format_cpu_list"]
 
 
-NOT_IDENTITY = frozenset({"hostname", "memory_bytes", "topology_source"})
+NOT_IDENTITY = frozenset({"hostname", "memory_bytes", "topology_source", "nodes"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +114,11 @@ class Machine:
         Kernel, governor, turbo, affinity and quota are included: each changes times by more than the differences of
         interest. Memory is not: a virtual machine's grows and shrinks while it runs, and only too little of it changes
         times. The host name is left out: containers get a new one at each start, and another node of the same kind
-        slows all configurations of a block equally.
+        slows all configurations of a block equally. So is the number of nodes that may be used now: the layouts say how
+        many are needed.
         """
         values = dataclasses.asdict(self)
-        alone = {"nodes"} if self.nodes == 1 else set()
-        return {name: value for name, value in values.items() if name not in NOT_IDENTITY | alone}
+        return {name: value for name, value in values.items() if name not in NOT_IDENTITY}
 
     def fingerprint(self) -> str:
         """A hash of `identity()`, equal from run to run, as long as none of it changes."""

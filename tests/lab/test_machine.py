@@ -90,7 +90,7 @@ def test_the_fingerprint_changes_with_what_moves_times(tmp_path: Path) -> None:
     }
     prints = {dataclasses.replace(machine, **{name: value}).fingerprint() for name, value in moved.items()}  # type: ignore[arg-type]
     assert len(prints | {machine.fingerprint()}) == len(moved) + 1
-    kept = dataclasses.replace(machine, hostname="other", memory_bytes=1, topology_source="hwloc")
+    kept = dataclasses.replace(machine, hostname="other", memory_bytes=1, topology_source="hwloc", nodes=3)
     assert kept.fingerprint() == machine.fingerprint()
 
 

@@ -81,6 +81,9 @@ def measure(
     option = request.launching.get(launcher.takes, "")
     opened = store.open_run(experiment, machine, Path(request.out or RUNS), launcher.name, option, fresh=request.fresh,
                             continued=request.continued)  # fmt: skip
+    if request.wait_quiet and launcher.place is not None:
+        what = f"launches run on other machines with --on {request.on}, and it would wait for this one"
+        raise UsageError(what, where="--wait-quiet", remedy="leave it out")
     if request.jobs < 1:
         raise UsageError(f"{request.jobs} launches at once", where="--jobs", remedy="give at least 1")
     if request.jobs > 1:

@@ -62,7 +62,7 @@ programs"""
 
 def _waits_for_itself(record: Record) -> bool:
     """Whether it ran more threads than it has CPUs: threads that ran count, not only those that were asked for."""
-    cpus = {cpu for process in record.processes for cpu in process.affinity}
+    cpus = {(process.node, cpu) for process in record.processes for cpu in process.affinity}
     return record.oversubscribed or (bool(cpus) and record.effective_cores >= FULL * len(cpus))
 
 

@@ -68,8 +68,13 @@ def describe(machine: Machine, subject: Mapping[str, Any]) -> dict[str, Any]:
         "machine": _plain(machine.identity()),
         "description": TypeAdapter(Machine).dump_python(machine, mode="json"),
         "subject": dict(subject),
-        "variables": {name: value for name, value in sorted(inherited().items()) if _RELEVANT.match(name)},
+        "variables": relevant(),
     }
+
+
+def relevant() -> dict[str, str]:
+    """The inherited variables that change how a program uses cores or memory."""
+    return {name: value for name, value in sorted(inherited().items()) if _RELEVANT.match(name)}
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:

@@ -204,7 +204,8 @@ def folded(report: SpawnReport, ranks: Mapping[int, SpawnReport], asked: int) ->
         wall_kind="rank" if report.status in ("ok", "timeout") else "launcher",
         **{name: sum(getattr(one, name) for one in each) for name in SUMS},
         cpu_kind=max((one.cpu_kind for one in each), key=CPU_KINDS.index) if len(each) >= asked else "sampled",
-        steal=max(one.steal for one in each),
+        steal=_of_nodes(each, "steal"),
+        throttled=_of_nodes(each, "throttled"),
         runqueue_wait=sum(waits) if len(waits) >= asked else None,
         on_cpu=sum(ran) if len(ran) >= asked else None,
         sampled=any(one.sampled for one in each),
@@ -214,7 +215,15 @@ def folded(report: SpawnReport, ranks: Mapping[int, SpawnReport], asked: int) ->
     )
 
 
-SUMS = ("user", "system", "throttled", "involuntary", "tree_memory")
+def _of_nodes(each: Sequence[SpawnReport], name: str) -> float:
+    """The sum over nodes of what every rank reports of its whole node: of each node the largest report."""
+    found: dict[str, float] = {}
+    for one in each:
+        found[one.node] = max(found.get(one.node, 0.0), getattr(one, name))
+    return sum(found.values())
+
+
+SUMS = ("user", "system", "involuntary", "tree_memory")
 CPU_KINDS: Sequence[CpuKind] = ("group", "reaped", "sampled")
 TREE_KINDS: Sequence[TreeMemoryKind] = ("group", "sum", "none")
 """kinds of accounts, the most reliable first"""

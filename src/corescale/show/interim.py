@@ -18,9 +18,10 @@ from corescale.show.statements import nearness
 
 
 def known(records: Sequence[Record], experiment: Experiment) -> str:
-    """`so far` and the leader; empty if nothing was raced yet."""
-    said = sentence(records, experiment)
-    return f"so far {said}" if said else ""
+    """`so far` and the leader, with the origin of numbers that were not measured; empty if nothing was raced yet."""
+    said, origins = sentence(records, experiment), {record.origin for record in records} - {"measured"}
+    mark = f" ({', '.join(sorted(origins))})" if origins else ""
+    return f"so far {said}{mark}" if said else ""
 
 
 def sentence(records: Sequence[Record], experiment: Experiment) -> str:

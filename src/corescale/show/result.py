@@ -80,6 +80,13 @@ class Result(Concluded):
             return "T(baseline) / T", {candidate.configuration: candidate.ratio for candidate in found.candidates}
         return "T / T(reference)", {one.other: one.ratio for one in found}
 
+    def named(self, name: str, configuration: Configuration) -> str:
+        """The name with the origins of its numbers, unless they were measured, or it says so: for files of other
+        tools, which have no field for that."""
+        origins = {record.origin for record in self._launches.get(configuration, ())} - {"measured"}
+        unsaid = sorted(origin for origin in origins if f"({origin}" not in name)
+        return f"{name} ({', '.join(unsaid)})" if unsaid else name
+
     def line(self, configuration: Configuration) -> str:
         """The line to paste."""
         return self.lines.get(configuration, configuration.label)

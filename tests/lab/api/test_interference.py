@@ -65,6 +65,7 @@ def test_a_response_of_0_is_refused() -> None:
         ({"jobs": 0}, "--jobs: 0 launches at once"),
         ({"jobs": 2, "threads": [1, 10_000]}, r"2 launches of up to 10000 threads .* \d+ usable CPUs"),
         ({"jobs": 2, "prepare": "true"}, "--jobs: --prepare .*; leave --jobs out"),
+        ({"jobs": 2, "output": "out", "threads": [1]}, "--jobs: launches at once would all write to out; leave"),
         ({"jobs": 2, "factor": {"affinity": ["0"]}, "threads": [1]}, "--jobs: .* CPUs; leave --jobs out"),
     ],
 )

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 
 from corescale.conclude import noise
-from corescale.records import Configuration, Layout, Noise, Record
+from corescale.records import Configuration, Layout, Noise, Process, Record
 from support.play import record
 
 
@@ -49,6 +49,13 @@ class TestNoise:
     def test_waiting_for_itself_is_no_noise(self) -> None:
         waiting: dict[str, Any] = {"runqueue_wait": 3.0, "involuntary_switches": 999}
         assert noise.flag_launches([quiet(oversubscribed=True, **waiting)]) == ()
+
+    def test_a_cpu_of_another_node_is_another_cpu(self) -> None:
+        """Two CPU-seconds within a second fill the two CPUs of one node, and half of those of two."""
+        for nodes, flagged in ((("n1", "n1"), 0), (("n1", "n2"), 1)):
+            made = quiet(cpu=2.0, involuntary_switches=999)
+            ranks = tuple(Process("x", 1.0, 0.0, 0, rank, node, (0, 1)) for rank, node in enumerate(nodes))
+            assert len(noise.flag_launches([dataclasses.replace(made, processes=ranks)])) == flagged
 
     def test_a_launch_without_cpu_time_is_no_division_by_zero(self) -> None:
         assert noise.flag_launches([quiet(cpu=0.0)]) == ()

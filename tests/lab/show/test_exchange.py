@@ -136,7 +136,9 @@ def test_hyperfine_json_names_commands_as_they_were_launched() -> None:
     made = samples.records(experiment, lambda _: 1.0, 2)
     lines = dict.fromkeys(configurations(experiment), "a line")
     found = json.loads(exchange.EXPORTERS["json"](concluded(made, experiment, lines, {})))["results"]
-    assert [entry["command"] for entry in found] == ["sleep 0.1", "sleep 0.2", "{as} given", "{as} given"]
+    assert [entry["command"] for entry in found] == [
+        f"{name} (fake)" for name in ("sleep 0.1", "sleep 0.2", "{as} given", "{as} given")
+    ]
     assert [entry["parameters"] for entry in found][:2] == [{"n": "1"}, {"n": "2"}]
 
 

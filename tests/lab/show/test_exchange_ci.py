@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What continuous integration and Extra-P read: the fields that these programs ask for, and what decides."""
 
+import csv
+import io
 import json
 import re
 import shutil
@@ -55,13 +57,13 @@ def test_bencher_has_nanoseconds_and_the_interval() -> None:
     result = samples.scan_result()
     found = json.loads(exchange.EXPORTERS["bencher"](result))
     row = next(iter(result.conclusion.rows))  # type: ignore[union-attr]
-    one = found["threads=1"]["latency"]
+    one = found["threads=1 (fake)"]["latency"]
     assert (
         one["value"] == pytest.approx(1e9 * row.time.estimate)
         and one["lower_value"] < one["value"] < one["upper_value"]
     )
-    assert found["threads=8"]["speedup"]["value"] > 3
-    assert "relative-time" in json.loads(exchange.EXPORTERS["bencher"](samples.compare_result()))["new"]
+    assert found["threads=8 (fake)"]["speedup"]["value"] > 3
+    assert "relative-time" in json.loads(exchange.EXPORTERS["bencher"](samples.compare_result()))["new (fake)"]
 
 
 ENDS = [("failed", "failure"), ("crashed", "error"), ("inconclusive", "skipped"), ("passed", None)]
@@ -90,7 +92,7 @@ def test_extra_p_has_every_launch_twice() -> None:
     result = samples.two_curves()
     lines = [json.loads(line) for line in exchange.EXPORTERS["extrap"](result).splitlines()]
     assert len(lines) == 2 * len(result.records)
-    assert {line["callpath"] for line in lines} == {"allocator=system", "allocator=mimalloc"}
+    assert {line["callpath"] for line in lines} == {"allocator=system (fake)", "allocator=mimalloc (fake)"}
     time, core_seconds = lines[0], lines[1]
     assert core_seconds["value"] == pytest.approx(time["params"]["p"] * time["value"])
 
@@ -111,3 +113,18 @@ def test_what_is_not_decided_is_skipped() -> None:
     suite = ET.fromstring(exchange.EXPORTERS["junit"](few))
     assert int(suite.attrib["skipped"]) == int(suite.attrib["tests"])
     assert ET.fromstring(exchange.EXPORTERS["junit"](samples.tune_result())).attrib["skipped"] == "0"
+
+
+def test_a_name_says_that_its_numbers_were_simulated_and_of_measured_ones_nothing() -> None:
+    """Of every format that has a field for a name and none for the origin."""
+    for origin, end in (("simulated", " (simulated)"), ("measured", "")):
+        result = samples.compare_result(origin=origin)
+        names = [*json.loads(exchange.EXPORTERS["bencher"](result))]
+        names += [one["name"] for one in json.loads(exchange.EXPORTERS["github"](result))]
+        names += [one["command"] for one in json.loads(exchange.EXPORTERS["json"](result))["results"]]
+        names += [row["command"] for row in csv.DictReader(io.StringIO(exchange.EXPORTERS["csv"](result)))]
+        names += [json.loads(line)["callpath"] for line in exchange.EXPORTERS["extrap"](result).splitlines()]
+        names += [
+            case.attrib["name"] for case in ET.fromstring(exchange.EXPORTERS["junit"](result)).findall("testcase")
+        ]
+        assert names and all(name.endswith(end) and ("(" in name) == bool(end) for name in names)

@@ -68,7 +68,7 @@ def _partition(name: str, nodes: list[list[str]]) -> Partition:
         name=bare,
         is_default=name.endswith("*"),
         nodes=len(nodes),
-        usable=sum(node[2].startswith(slurm.USABLE) for node in nodes),
+        usable=sum(slurm.USABLE.match(node[2]) is not None for node in nodes),
         cores=min(int(node[3]) for node in nodes),
         memory_megabytes=min(int(node[4].rstrip("+")) for node in nodes),
         time_limit=nodes[0][5],

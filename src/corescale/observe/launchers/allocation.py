@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nodes that Slurm keeps for one block of launches, and what its commands say."""
 
+import contextlib
 import itertools
 import os
 import platform
@@ -40,6 +41,8 @@ OURS = (
 )
 """words of salloc with which corescale would not hold, see or have alone the nodes, or which would not match the
 layout"""
+MOST_SAID = 1 << 20
+"""bytes of salloc's errors that are read"""
 POLL = 0.2
 """seconds between two looks at whether waiting was cancelled"""
 HOLD = """
@@ -72,11 +75,12 @@ class Allocation:
         self._name = f"corescale-{platform.node()}-{os.getpid()}-{next(_NUMBERS)}"
         own = ("salloc", "--exclusive", "--kill-command", f"--job-name={self._name}", f"--nodes={nodes}")
         argv = (*_guard(), *own, *words, "sh", "-c", HOLD)
+        self._errors = os.memfd_create("salloc")  # a pipe that nobody reads would hold up a salloc that says much (-vv)
         self._salloc = subprocess.Popen(
             argv,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=self._errors,
             start_new_session=True,
             env=_environment(),
         )
@@ -131,8 +135,9 @@ class Allocation:
 
     def _said(self) -> str:
         """Why salloc ended, on one line: its errors without those that follow from others."""
-        assert self._salloc.stderr is not None
-        text = self._salloc.stderr.read().decode(errors="replace").splitlines()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._salloc.wait(GRACE)
+        text = os.pread(self._errors, MOST_SAID, 0).decode(errors="replace").splitlines()
         errors = [line for line in text if "error: " in line] or text  # with -v it says much more
         lines = [line.removeprefix("salloc: ").removeprefix("error: ") for line in errors]
         return next((line.strip() for line in lines if not FOLLOWS.match(line)), "")
@@ -155,19 +160,26 @@ class Allocation:
                 asked("scancel", *words, seconds=GRACE / 2)
             except UnavailableError as error:
                 self._note(f"Slurm may keep the nodes ({error.what}): once it answers, scancel {shlex.join(words)}")
-        if self._salloc.stderr is not None:
-            self._salloc.stderr.close()
+        os.close(self._errors)
 
 
 def permitted(option: Sequence[str]) -> tuple[str, ...]:
     """The options of salloc that a person gives; raises UsageError for those that are ours."""
-    for word in (word for word in option if word != "--exclusive"):  # as corescale says itself
+    for word in (uncombined(word) for word in option if word != "--exclusive"):  # as corescale says itself
         name = word.partition("=")[0]
         long = name.startswith("--") and len(name) > 2 and any(each.startswith(name) for each in OURS)
         if long or word == ":" or any(len(each) == 2 and name.startswith(each) for each in OURS):
             remedy = "leave it out: corescale chooses the nodes, CPUs and job name, and holds the nodes alone"
             raise UsageError(f"{word} cannot be passed to salloc", where="--allocation", remedy=remedy)
     return tuple(option)
+
+
+def uncombined(word: str) -> str:
+    """A word of salloc without the short options that it may begin with, and that take no value: `-Qpbig` as `-pbig`.
+
+    What then begins with a dash is one option.
+    """
+    return re.sub(r"^-[kOQuv]+(?=[^kOQuv])", "-", word)
 
 
 def _guard() -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from corescale.declare.experiment import Experiment
@@ -27,6 +28,8 @@ class Launcher(ABC):
     """Whether it can restrict a launch to CPUs that a factor chooses."""
     takes: ClassVar[str] = ""
     """The option of a request that is this launcher's own, as `landscape`; empty for none."""
+    place: Path | None = None
+    """Folder for what launches need, if they run on other machines, which share it; None: they run here."""
     waited = 0.0
     """Seconds that it waited in a queue. They count for no budget."""
 

@@ -4,6 +4,7 @@
 import re
 import signal
 from collections.abc import Mapping
+from dataclasses import replace
 
 from corescale.endings import RULE, boxed
 from corescale.errors import InconclusiveError, UnavailableError
@@ -40,6 +41,8 @@ ENDS_RANKS = signal.SIGTERM
 """sent by the ranks' starter to all others if one is lost; it may reach the program before its spawner"""
 TRACE = re.compile(r"\[[\w.-]+:\d+\] ")
 """how lines of Open MPI's own traces begin"""
+NO_MEMORY = re.compile(r"(?mi)^.*(?:oom[-_ ]kill|out of memory).*$")
+"""matches what Slurm says if a node's memory ran out, when it ends all of a step, with what accounts for it"""
 
 
 def ended(
@@ -54,6 +57,9 @@ def ended(
     outcome, found = ranks.ended(report, scratch, chatter)
     ends = {each.status for each in found.values()}
     failed = any(each.status in ranks.FAILURES and each.signal != ENDS_RANKS for each in found.values())
+    if report.status == "failed" and not failed and (memory := NO_MEMORY.search(report.tail)) is not None:
+        outcome = replace(outcome, status="failed", tail=f"{memory[0]}\n")
+        return ranks.folded(outcome, found, scratch.ranks), found
     if report.status == "ok" and left is not None and left.missing:
         what = f"{left.missing} of {scratch.ranks} ranks left no whole report, so nothing is known of their time"
         raise InconclusiveError(what, where=", ".join(left.where), remedy=SHARED)

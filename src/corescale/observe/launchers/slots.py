@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from corescale.declare.experiment import Experiment
+from corescale.declare.experiment import SHOWN, Experiment
 from corescale.declare.factors import Launch
 from corescale.declare.plan import Invocation
 from corescale.errors import UsageError
@@ -74,6 +74,9 @@ def _must_bear(experiment: Experiment) -> None:
     if experiment.hooks.prepare or experiment.hooks.conclude:
         what = "--prepare or --conclude would run next to other launches"
         raise UsageError(what, where="--jobs", remedy="leave --jobs out")
+    if experiment.output not in (None, "null", SHOWN):
+        what = f"launches at once would all write to {experiment.output}"
+        raise UsageError(what, where="--jobs", remedy="leave --output or --jobs out")
 
 
 def at_once(

@@ -24,7 +24,7 @@ from corescale.errors import InconclusiveError, UnavailableError, UsageError
 from corescale.machine import Machine
 from corescale.observe import environment, ranks
 from corescale.observe.launchers import remote_failures
-from corescale.observe.launchers.allocation import GRACE, Allocation, asked, permitted
+from corescale.observe.launchers.allocation import GRACE, Allocation, asked, permitted, uncombined
 from corescale.observe.launchers.spawning import SpawningLauncher
 from corescale.observe.scratch import Scratch
 from corescale.observe.spawn import SpawnReport, SpawnRequest
@@ -35,8 +35,8 @@ CHATTER = re.compile(rf"srun: |slurmstepd|{remote_failures.TRACE.pattern}")
 """what Slurm and Open MPI add to the errors of ranks"""
 ALLOWANCE = 60.0
 """seconds that srun has to start and end ranks, in addition to their time limit"""
-USABLE = ("idle", "mix", "alloc", "comp", "plnd", "resv")
-"""prefixes of the states of nodes that work"""
+USABLE = re.compile(r"(idle|mix|alloc|comp|plnd|resv)[^*]*$")
+"""matches the states of nodes that work; `*` marks one that does not answer"""
 
 
 class Slurm(SpawningLauncher):
@@ -76,7 +76,7 @@ class Slurm(SpawningLauncher):
         if all(row[3] != "up" for row in rows):
             what = f"{name} is {', '.join(sorted({row[3] for row in rows}))}"
             raise UnavailableError(what, where="slurm", remedy="-p names another; sinfo lists them")
-        usable = [row for row in rows if row[2].startswith(USABLE)]
+        usable = [row for row in rows if USABLE.match(row[2])]
         if not usable:
             what = f"no node of {name} can be used ({', '.join(row[2] for row in rows)})"
             raise UnavailableError(what, where="slurm", remedy="sinfo -R says why")
@@ -97,7 +97,8 @@ class Slurm(SpawningLauncher):
 
     def line(self, configuration: Configuration, reads: Collection[str] | None = None) -> str:
         words = ("srun", "--exclusive", *self._words, *_shape(configuration.layout, self._machine))
-        return f"{shlex.join(words)} {self._launch_of(configuration).needed(reads).line}"
+        how = () if self.cannot(configuration.layout) else (f"--mpi={mpi()}",)  # unknown where Slurm is not
+        return f"{shlex.join((*words, *how))} {self._launch_of(configuration).needed(reads).line}"
 
     def launch(self, block: Sequence[Invocation]) -> Iterator[Record]:
         widest = max(each.configuration.layout.nodes for each in block)
@@ -109,7 +110,7 @@ class Slurm(SpawningLauncher):
             raise InconclusiveError("no allocation was granted", where="slurm")
         nobody = [()] * (layout.ranks_per_node * layout.nodes)  # Slurm binds
         leaf = ranks.leaf(request, scratch, nobody, numbered=("SLURM_PROCID",), afar=True)
-        words = ("srun", f"--jobid={self._held.job}", "--kill-on-bad-exit=1", f"--mpi={mpi()}")
+        words = ("srun", f"--jobid={self._held.job}", "--kill-on-bad-exit=1", "--wait=0", f"--mpi={mpi()}")
         nodes = ",".join(self._held.nodes[self._slot.first :][: layout.nodes])
         argv = (*words, *_shape(layout, self._machine), f"--nodelist={nodes}", str(leaf))
         return ranks.afar(request, argv, self._held.variables, allowance=ALLOWANCE, grace=GRACE)
@@ -168,7 +169,7 @@ def mpi() -> str:
     if (said := os.environ.get("SLURM_MPI_TYPE")) and "SLURM_STEP_ID" not in os.environ:
         return said
     kinds = re.findall(r"^\s*(\S+)\s*$", environment.said("srun", "--mpi=list"), re.MULTILINE)
-    return next((kind for kind in ("pmix", "pmi2") if kind in kinds), "none")
+    return next((kind for name in ("pmix", "pmi2") for kind in sorted(kinds) if kind.startswith(name)), "none")
 
 
 def _words(option: str) -> tuple[str, ...]:
@@ -177,8 +178,8 @@ def _words(option: str) -> tuple[str, ...]:
 
 def _partition(words: Sequence[str]) -> str:
     """The partition that salloc's options name, as salloc reads them; empty for none."""
-    text = "\0".join(words)
-    found = re.findall(r"(?:^|\0)(?:-p\0?|--partition[=\0])([^\0]+)", text)
+    text = "\0".join(map(uncombined, words))
+    found = re.findall(r"(?:^|\0)(?:-p\0?|--pa[rtiton]*[=\0])([^\0]+)", text)
     return found[-1] if found else os.environ.get("SALLOC_PARTITION", "")
 
 

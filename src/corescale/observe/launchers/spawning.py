@@ -50,8 +50,6 @@ class SpawningLauncher(Launcher):
 
     has_slots: ClassVar[bool] = False
     """whether several launches can be made at once, each on CPUs or nodes of its own"""
-    place: Path | None = None
-    """folder for what launches need, if they run on other machines, which share it; None: they run here"""
 
     def __init__(self, experiment: Experiment, machine: Machine, spawner: Spawner | None = None) -> None:
         if experiment.output in ("pipe", "-", "/dev/stdout"):
@@ -198,8 +196,7 @@ class SpawningLauncher(Launcher):
         if not launch.preload or wanted in self._proved:
             return
         with Scratch(launch, place=self.place) as scratch, self._prepared(configuration):
-            report = self._spawn(launch, configuration.layout, scratch, self._sources, prove=True)
-            report, ranks = self.ended(report, scratch)
+            report, ranks = self._spawn(launch, configuration.layout, scratch, self._sources, prove=True)
             reports = list(ranks.values()) or [report]
             notes = preload.judged(reports, scratch)
         self._proved[wanted] = preload.heaviest(reports) if report.status in preload.PROVING else ()
@@ -234,8 +231,7 @@ class SpawningLauncher(Launcher):
             before = [*self._doubts.get(wanted, ()), *self._beside()]
             if left := orphans.running(self._survivors) if self._survivors else 0:
                 before.append(f"processes of an earlier launch could not be killed, and {left} ran beside it")
-            report = self._spawn(launch, configuration.layout, scratch, watching, cap=invocation.cap)
-            report, ranks = self.ended(report, scratch)
+            report, ranks = self._spawn(launch, configuration.layout, scratch, watching, cap=invocation.cap)
             stopped = [STOPPED] if report.stopped else []
             if report.full and report.status == "ok" and report.step != "stdout":
                 stopped.append(NO_ROOM)
@@ -267,7 +263,8 @@ class SpawningLauncher(Launcher):
         *,
         prove: bool = False,
         cap: float | None = None,
-    ) -> SpawnReport:
+    ) -> tuple[SpawnReport, Mapping[int, SpawnReport]]:
+        """How the launch ended, and what each rank gave."""
         scratch.output = self._output(scratch)
         proof = preload.LONGEST if prove else None
         usual = min(filter(None, (self._experiment.timeout, cap, proof)), default=math.inf)
@@ -286,7 +283,8 @@ class SpawningLauncher(Launcher):
         self._timeouts.launched()
         if report.status == "cancelled":
             raise KeyboardInterrupt
-        if report.status == "timeout" and longest < usual:
+        outcome, found = self.ended(report, scratch)
+        if outcome.status == "timeout" and longest < usual:  # a rank may end before what started it does
             what = f"the budget ended during a launch ({shlex.join(launch.argv)})"
             raise BudgetEndedError(what, where="--budget", remedy="give it more time")
         if report.survivors:
@@ -294,7 +292,7 @@ class SpawningLauncher(Launcher):
             self._note(
                 f"{len(report.survivors)} processes of {shlex.join(launch.argv)} could not be killed, and run on"
             )
-        return report
+        return outcome, found
 
     def _beside(self) -> Iterable[str]:
         """The warnings of others that measure here, if launches run here."""

@@ -7,6 +7,7 @@ itself: docs/cluster.md.
 
 import os
 import re
+import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from corescale.declare.experiment import Experiment
 from corescale.declare.grid import must_fit
 from corescale.errors import UnavailableError, UsageError
 from corescale.machine import Machine
-from corescale.observe import ranks
+from corescale.observe import environment, ranks
 from corescale.observe.launchers import remote_failures
 from corescale.observe.launchers.mpi import TRACE, UNBOUND, Mpi
 from corescale.observe.scratch import Scratch
@@ -27,8 +28,8 @@ GRACE = 10.0
 """seconds for mpirun to end its daemons on all hosts"""
 TRY = 60.0
 """seconds for mpirun to start a program on one host, to find the host that is a failure's cause"""
-EXPORTED = ("PATH", "LD_LIBRARY_PATH")
-"""variables of this shell that ranks get; ssh passes none"""
+OWN = re.compile(r"(OMPI|PRTE)_")
+"""matches variables that mpirun itself passes on"""
 ARGUMENTS = "OMPI_MCA_plm_rsh_args"
 """variable with words for ssh, which a person may have set"""
 OPTIONS = "-o BatchMode=yes -o ConnectTimeout=20"
@@ -84,7 +85,8 @@ class Ssh(Mpi):
         layout = configuration.layout
         names = ",".join(f"{host.name}:{layout.ranks_per_node}" for host in self._hosts[: layout.nodes])
         every = layout.ranks_per_node * layout.nodes
-        return f"mpirun --host {names} --bind-to none -n {every} {self._launch_of(configuration).needed(reads).line}"
+        words = ("mpirun", "--host", names, *UNBOUND, *_exported(), "-n", str(every))
+        return f"{shlex.join(words)} {self._launch_of(configuration).needed(reads).line}"
 
     def through(self, request: SpawnRequest, layout: Layout, scratch: Scratch) -> SpawnRequest:
         each = layout.ranks_per_node
@@ -92,9 +94,8 @@ class Ssh(Mpi):
         mine = self._hosts[self._slot.first :][: layout.nodes]
         file.write_text("".join(f"{host.name} slots={each}\n" for host in mine))
         leaf = ranks.leaf(request, scratch, [()] * (each * layout.nodes), afar=True)
-        exported = (word for name in EXPORTED for word in ("-x", name))
-        options = (*self._mpirun(layout), "--hostfile", str(file), "--map-by", f"ppr:{each}:node", *UNBOUND, *exported)
-        argv = (*options, "--wdir", str(Path.cwd()), "-n", str(each * layout.nodes), str(leaf))
+        options = (*self._mpirun(layout), "--hostfile", str(file), "--map-by", f"ppr:{each}:node", *UNBOUND)
+        argv = (*options, *_exported(), "--wdir", str(Path.cwd()), "-n", str(each * layout.nodes), str(leaf))
         return ranks.afar(request, argv, _variables(), allowance=GRACE, grace=GRACE)
 
     def ended(self, report: SpawnReport, scratch: Scratch) -> tuple[SpawnReport, Mapping[int, SpawnReport]]:
@@ -124,6 +125,12 @@ class Ssh(Mpi):
                 what = what or f"started no program within {TRY:g} s"
                 return UnavailableError(what, where="" if host.rpartition("@")[2] in what else host, remedy=remedy)
         return UnavailableError(error.what, where=hosts[0] if len(hosts) == 1 else "", remedy=error.remedy)
+
+
+def _exported() -> tuple[str, ...]:
+    """Words of mpirun for what ranks get of this shell, as ssh passes nothing: PATH, and all that a run records."""
+    names = sorted({"PATH", *(name for name in environment.relevant() if not OWN.match(name))})
+    return tuple(word for name in names for word in ("-x", name))
 
 
 def _variables() -> Mapping[str, str]:

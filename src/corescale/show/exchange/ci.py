@@ -26,13 +26,17 @@ def bencher(result: Result) -> str:
     """Bencher Metric Format: benchmark -> measure -> value with its interval's ends; a time is `latency`, in ns."""
     response = result.experiment.response
     measure, unit = ("latency", NANOSECONDS) if text.is_time(response) else (response.partition(":")[2], 1.0)
-    found = {label(configuration): {measure: _metric(value, unit)} for configuration, value in _values(result)}
+    found = {_name(result, chosen): {measure: _metric(value, unit)} for chosen, value in _values(result)}
     if not isinstance(result.conclusion, Recommendation):  # whose ratios flatter the fastest
         named = "relative-time" if isinstance(result.conclusion, tuple) else "speedup"
         for configuration, ratio in result.ratios[1].items():
             if math.isfinite(ratio.estimate) and ratio.estimate > 0:
-                found[label(configuration)][named] = _metric(ratio)
+                found[_name(result, configuration)][named] = _metric(ratio)
     return json.dumps(found, indent=2, allow_nan=False) + "\n"
+
+
+def _name(result: Result, configuration: Configuration) -> str:
+    return result.named(label(configuration), configuration)
 
 
 def _metric(value: Interval, unit: float = 1.0) -> dict[str, float]:
@@ -46,7 +50,7 @@ def github(result: Result) -> str:
     unit = "s" if text.is_time(result.experiment.response) else result.experiment.response.partition(":")[2]
     found = [
         {
-            "name": label(configuration),
+            "name": _name(result, configuration),
             "unit": unit,
             "value": value.estimate,
             **({} if value.low is None else {"range": f"{value.low:.6g} to {value.high:.6g}"}),
@@ -112,7 +116,7 @@ def _configurations(result: Result) -> Iterator[Case]:
     gates = {one.other: one for one in result.conclusion} if isinstance(result.conclusion, tuple) else {}
     for configuration in columns.of(result).rows:
         seconds = times[configuration].estimate if configuration in times else math.nan
-        yield label(configuration), seconds, *_ended(result, configuration, gates.get(configuration))
+        yield _name(result, configuration), seconds, *_ended(result, configuration, gates.get(configuration))
 
 
 def _undecided(found: Conclusion, compared: Comparison | None) -> bool:

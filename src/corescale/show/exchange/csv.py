@@ -22,7 +22,7 @@ def export(result: Result) -> str:
     own = [head for column in table.columns for head in _heads(column)]
 
     def cells(row: Benchmark) -> Iterator[object]:
-        yield row.command
+        yield result.named(row.command, row.configuration)
         yield from (value or 0.0 for value in summary(row).values())
         yield from (row.parameters.get(name, "") for name in parameters)
         yield from _own(table, table.rows.get(row.configuration))

@@ -42,7 +42,7 @@ class Benchmark:
 
 def export(result: Result) -> str:
     """The JSON text."""
-    found = {"results": [_entry(benchmark) for benchmark in benchmarks(result)]}
+    found = {"results": [_entry(benchmark, result) for benchmark in benchmarks(result)]}
     return json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -78,8 +78,9 @@ def summary(benchmark: Benchmark) -> Mapping[str, float | None]:
     }
 
 
-def _entry(benchmark: Benchmark) -> Mapping[str, object]:
-    entry: dict[str, object] = {"command": benchmark.command, **summary(benchmark), "times": benchmark.times}
+def _entry(benchmark: Benchmark, result: Result) -> Mapping[str, object]:
+    name = result.named(benchmark.command, benchmark.configuration)
+    entry: dict[str, object] = {"command": name, **summary(benchmark), "times": benchmark.times}
     if any(record.peak_memory for record in benchmark.counted):
         entry["memory_usage_byte"] = [record.peak_memory for record in benchmark.counted]
     entry["exit_codes"] = [record.exit_code for record in benchmark.counted]

@@ -61,5 +61,6 @@ def _lines(result: Result, record: Record) -> Iterator[Mapping[str, object]]:
     levels = {name: level for name, level in record.configuration.levels if name not in makes_p}
     numbers = {"p": p} | {name: level for name, level in levels.items() if not isinstance(level, str)}
     words = [f"{name}={level}" for name, level in levels.items() if isinstance(level, str)]
+    path = result.named(" ".join(words) or "main", record.configuration)
     for metric, amount in (("time", value), ("core_seconds", p * value)):
-        yield {"params": numbers, "callpath": " ".join(words) or "main", "metric": metric, "value": amount}
+        yield {"params": numbers, "callpath": path, "metric": metric, "value": amount}

@@ -59,3 +59,29 @@ def test_a_rank_afar_takes_temporary_folders_of_its_own_machine() -> None:
     with Scratch() as scratch:
         assert "/only/here" in ranks.leaf(request, scratch, [()]).read_text()
         assert "/only/here" not in ranks.leaf(request, scratch, [()], afar=True).read_text()
+
+
+def test_what_every_rank_reports_of_its_node_counts_once_a_node() -> None:
+    each = {
+        rank: SpawnReport("ok", wall=1.0, node=f"n{rank // 2}", steal=0.1, throttled=0.5, user=1.0) for rank in range(4)
+    }
+    found = ranks.folded(SpawnReport("ok", wall=2.0), each, 4)
+    assert [found.steal, found.throttled, found.user] == pytest.approx([0.2, 1.0, 4.0])
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "slurmstepd: error: Detected 1 oom_kill event in StepId=9.0. Some of the step tasks have been OOM Killed.",
+        "srun: error: n1: task 0: Out Of Memory",
+    ],
+)
+def test_memory_that_runs_out_on_a_node_is_a_failure_of_the_program(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slurm ends all of a step, so that neither the leaf nor its spawner is left to report."""
+    monkeypatch.setattr(ranks, "PATIENCE", 0.1)
+    with Scratch() as scratch:
+        ranks.leaf(SpawnRequest(("true",)), scratch, [()], afar=True)
+        (scratch.of("ranks") / "node.0").write_text("n1\n")
+        killed = SpawnReport("failed", exit_code=1, tail=f"srun: launch\n{said}\n")
+        outcome, _ = remote_failures.ended(killed, scratch, remote_failures.TRACE)
+        assert (outcome.status, outcome.tail) == ("failed", f"{said}\n")

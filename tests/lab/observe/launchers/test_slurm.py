@@ -22,6 +22,7 @@ from corescale.errors import InconclusiveError, UnavailableError, UsageError
 from corescale.observe import launchers
 from corescale.observe.doctor import cluster, doctor
 from corescale.observe.launchers import allocation as launcher
+from corescale.observe.launchers import slurm as slurm_launcher
 from corescale.show import doctor as show
 from support import mpi, slurm
 from support.processes import alive, eventually
@@ -446,3 +447,45 @@ def test_a_line_to_paste_says_how_many_cores_each_rank_has(experiment: Callable[
     made = launchers.create("slurm", e, launchers.machine("slurm", options), options)
     line = made.line(configurations(e)[0])
     assert line.startswith("srun --exclusive -p debug --nodes=2 --ntasks=2 --ntasks-per-node=1 --cpus-per-task=2 ")
+    assert f" --mpi={slurm_launcher.mpi()} " in line
+
+
+def test_options_are_read_as_salloc_reads_them() -> None:
+    for words in ("--part=closed", "--partition closed", "-Qpclosed", "-vp closed"):
+        found = launchers.machine("slurm", {"allocation": words})
+        assert "partition closed of" in found.in_words
+    for words in ("-QN2", "-vvH"):
+        with pytest.raises(UsageError, match="cannot be passed to salloc"):
+            launchers.machine("slurm", {"allocation": words})
+
+
+def test_a_launch_that_the_budget_ends_is_no_time_out_of_the_program(place: Path) -> None:
+    """The rank's own limit ends it before srun's does. Its block does not count, and those before it do."""
+    work = "sleep 1; echo x >>count; test $(wc -l <count) -lt 3 || exec sleep 60"
+    made = corescale.scan(["sh", "-c", work], on="slurm", nodes=[1], runs=9, budget="12s")
+    assert {record.status for record in made.result.records} == {"ok"}
+
+
+def test_ranks_find_each_other_by_pmix_of_any_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SLURM_MPI_TYPE", raising=False)
+    said = "MPI plugin types are...\n\tnone\n\tpmi2\n\tpmix_v4\n"
+    monkeypatch.setattr("corescale.observe.environment.said", lambda *_: said)
+    assert slurm_launcher.mpi.__wrapped__() == "pmix_v4"
+
+
+def test_waiting_for_this_machine_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"^--wait-quiet: launches run on other machines .*; leave it out"):
+        corescale.scan("true", on="slurm", nodes=[1], runs=1, wait_quiet=True)
+
+
+def test_a_node_less_between_two_parts_of_a_run_is_the_same_machine(place: Path) -> None:
+    stop = "echo x >>count; test $(wc -l <count) -ne 3 || { scancel $SLURM_JOB_ID; sleep 60; }"
+    with pytest.raises(InconclusiveError):
+        corescale.scan(["sh", "-c", stop], on="slurm", allocation="-w n1", nodes=[1], runs=3)
+    try:
+        slurm.said("scontrol", "update", "nodename=n2", "state=drain", "reason=test")
+        made = corescale.scan(["sh", "-c", stop], on="slurm", allocation="-w n1", nodes=[1], runs=3)
+        assert (made.folder.name, sum(record.timed for record in made.result.records)) == ("1", 3)
+    finally:
+        slurm.said("scontrol", "update", "nodename=n2", "state=resume")
+    assert eventually(lambda: launchers.machine("slurm").nodes == 2, 20)

@@ -104,6 +104,14 @@ def test_a_rank_that_fails_and_a_host_that_is_not_there_are_one_line(file: Path,
 
 
 @needs_hosts
+def test_ranks_get_the_variables_that_the_run_records(file: Path, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_PLACES", "cores")
+    made = corescale.scan(["sh", "-c", "echo $OMP_PLACES >>ran"], on="ssh", hosts=file, nodes=[2], runs=1)
+    assert {*(place / "ran").read_text().split("\n")} == {"cores", ""}
+    assert all(" -x OMP_PLACES " in line for line in made.result.lines.values())
+
+
+@needs_hosts
 def test_a_rank_that_kills_its_spawner_has_failed_and_no_machine_has(file: Path) -> None:
     """The other rank is then ended by mpirun, which is no failure of its own."""
     kills = 'test "$OMPI_COMM_WORLD_RANK" = 0 || kill -9 $PPID; exec sleep 60'
