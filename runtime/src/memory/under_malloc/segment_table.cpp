@@ -18,7 +18,7 @@ bool can_mark(const void* place) noexcept {
   if (__atomic_load_n(&at, __ATOMIC_RELAXED) != none) return true;
   auto* const room = static_cast<segment_bits*>(map(sizeof(segment_bits)));
   if (!room) return false;
-  if (!__atomic_compare_exchange_n(&at, &none, room, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+  if (!__atomic_compare_exchange_n(&at, &none, room, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
     unmap(room, sizeof(segment_bits));
   return true;
 }
@@ -26,7 +26,7 @@ bool can_mark(const void* place) noexcept {
 void mark(const void* segment, bool here) noexcept {
   const std::uintptr_t number = reinterpret_cast<std::uintptr_t>(segment) / segment_bytes;
   const std::uint64_t bit = std::uint64_t{1} << number % 64;
-  std::uint64_t& word = (*__atomic_load_n(&bits_of(segment), __ATOMIC_RELAXED))[number / 64 % words_of_bits];
+  std::uint64_t& word = (*__atomic_load_n(&bits_of(segment), __ATOMIC_ACQUIRE))[number / 64 % words_of_bits];
   __atomic_store_n(&word, here ? word | bit : word & ~bit, __ATOMIC_RELAXED);
 }
 

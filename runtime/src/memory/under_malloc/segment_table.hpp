@@ -25,7 +25,7 @@ inline segment_bits*& bits_of(const void* memory) noexcept {
 
 inline bool is_in_segment(const void* memory) noexcept {
   const std::uintptr_t number = reinterpret_cast<std::uintptr_t>(memory) / segment_bytes;
-  const segment_bits& bits = *__atomic_load_n(&bits_of(memory), __ATOMIC_RELAXED);
+  const segment_bits& bits = *__atomic_load_n(&bits_of(memory), __ATOMIC_ACQUIRE);
   return (__atomic_load_n(&bits[number / 64 % words_of_bits], __ATOMIC_RELAXED) >> number % 64 & 1) != 0;
 }
 
