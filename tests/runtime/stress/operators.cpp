@@ -2,7 +2,7 @@
 // C++'s operators over the parts of malloc(): under a program that is built with a sanitizer, which has a malloc() of its own.
 #include <new>
 
-#include "../../../../runtime/src/memory/under_malloc/heap.hpp"
+#include "../../../runtime/src/memory/under_malloc/heap.hpp"
 
 namespace {
 
