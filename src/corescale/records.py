@@ -14,7 +14,7 @@ import itertools
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -263,6 +263,11 @@ class Record:
     def effective_cores(self) -> float:
         """CPU time over wall time: how many cores were really used."""
         return (self.user + self.system) / self.wall if self.wall > 0 else 0.0
+
+
+def origins(records: Iterable[Record]) -> tuple[str, ...]:
+    """Where their numbers come from, unless that is a measurement: what must stand beside each of them."""
+    return tuple(sorted({record.origin for record in records} - {"measured"}))
 
 
 def canonical(value: object) -> str:

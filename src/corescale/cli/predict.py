@@ -20,6 +20,7 @@ from corescale.conclude.forecast import predict as forecast
 from corescale.declare.request import option
 from corescale.errors import ExitCode, StoreError, UsageError
 from corescale.observe import store
+from corescale.records import origins
 from corescale.show import statements, text
 from corescale.show.exchange import result_json
 from corescale.show.headline import UNREAD
@@ -191,16 +192,12 @@ def by_layout(runs: Sequence[str], asked: PredictRequest) -> None:
 
 def _origin(run: store.Run) -> str:
     """The origin of every number of the run, if they were not measured."""
-    return "".join(f" ({origin})" for origin in _origins(run))
-
-
-def _origins(run: store.Run) -> list[str]:
-    return sorted({record.origin for record in run.records} - {"measured"})
+    return "".join(f" ({origin})" for origin in origins(run.records))
 
 
 def _of(run: store.Run) -> dict[str, Any]:
     """What each JSON object says about its run."""
-    return {"run": str(run.folder), "origins": _origins(run)}
+    return {"run": str(run.folder), "origins": origins(run.records)}
 
 
 def _must_be_near(run: store.Run, one: Prediction, asked: PredictRequest) -> None:

@@ -22,7 +22,9 @@ FORMAT = 6
 BUCKET = 10_000_000
 """nanoseconds of each count of CPUs in use"""
 
-_MOST_THREADS, _MOST_STACKS, _MOST_REGIONS, _MOST_MESSAGES, _DEEPEST = 15000, 16384, 1024, 4096, 30
+MOST_THREADS = 15_000
+"""threads of one program that a profile has room for"""
+_MOST_STACKS, _MOST_REGIONS, _MOST_MESSAGES, _DEEPEST = 16384, 1024, 4096, 30
 _MOST_BUCKETS, _MODULE_BYTES, _PAGE = 360_000, 1 << 18, 4096
 _COUNTS = ("active", "lock", "message", "barrier", "blocked", "join")
 _TIME_BITS, _WIDTH, _OFFSET, _STEP = 44, 14, 1024, 8
@@ -78,7 +80,7 @@ _MESSAGES_AT = _after(_REGIONS_AT, _MOST_REGIONS * _REGION.itemsize)
 _BUSY_AT = _after(_MESSAGES_AT, _MOST_MESSAGES * _MESSAGES.itemsize)
 _STACKS_AT = _after(_BUSY_AT, _MOST_BUCKETS * 8)
 _THREADS_AT = _after(_STACKS_AT, _MOST_STACKS * _STACK.itemsize)
-_BYTES = _after(_THREADS_AT, _MOST_THREADS * _THREAD.itemsize)
+_BYTES = _after(_THREADS_AT, MOST_THREADS * _THREAD.itemsize)
 
 
 def environment(folder: Path, processors: int, preload: str | None) -> dict[str, str]:
@@ -141,7 +143,7 @@ def _header(path: Path) -> Any:
 
 def _profile(path: Path, replaced: int, killed: int) -> Profile:
     header = _header(path)
-    threads = _area(path, _THREADS_AT, _THREAD, min(int(header["threads"]), _MOST_THREADS))
+    threads = _area(path, _THREADS_AT, _THREAD, min(int(header["threads"]), MOST_THREADS))
     threads = threads[threads["id"] > 0]
     last = (int(header["census"][0]) & ((1 << _TIME_BITS) - 1)) * _STEP + int(header["started"])  # change of a state
     end = int(max(header["ended"], last, threads["ended"].max(initial=0), threads["since"].max(initial=0)))

@@ -11,7 +11,7 @@ from corescale.conclude.response import table
 from corescale.conclude.stats import Interval, ratio_interval
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import untyped
-from corescale.records import Record
+from corescale.records import Record, origins
 from corescale.show import text
 from corescale.show.naming import current, label
 from corescale.show.statements import nearness
@@ -19,8 +19,8 @@ from corescale.show.statements import nearness
 
 def known(records: Sequence[Record], experiment: Experiment) -> str:
     """`so far` and the leader, with the origin of numbers that were not measured; empty if nothing was raced yet."""
-    said, origins = sentence(records, experiment), {record.origin for record in records} - {"measured"}
-    mark = f" ({', '.join(sorted(origins))})" if origins else ""
+    said, marks = sentence(records, experiment), origins(records)
+    mark = f" ({', '.join(marks)})" if marks else ""
     return f"so far {said}{mark}" if said else ""
 
 

@@ -13,7 +13,7 @@ from corescale.conclude.answers.study import Study
 from corescale.conclude.conclusion import Concluded
 from corescale.conclude.stats import Interval, fewest_blocks
 from corescale.declare.experiment import Experiment
-from corescale.records import Configuration, Record
+from corescale.records import Configuration, Record, origins
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Result(Concluded):
     @cached_property
     def origins(self) -> tuple[str, ...]:
         """Where the numbers come from, if not from a measurement; printed next to each."""
-        return tuple(sorted({record.origin for record in self.records} - {"measured"}))
+        return origins(self.records)
 
     @cached_property
     def ratios(self) -> tuple[str, Mapping[Configuration, Interval]]:
@@ -83,8 +83,7 @@ class Result(Concluded):
     def named(self, name: str, configuration: Configuration) -> str:
         """The name with the origins of its numbers, unless they were measured, or it says so: for files of other
         tools, which have no field for that."""
-        origins = {record.origin for record in self._launches.get(configuration, ())} - {"measured"}
-        unsaid = sorted(origin for origin in origins if f"({origin}" not in name)
+        unsaid = [origin for origin in origins(self._launches.get(configuration, ())) if f"({origin}" not in name]
         return f"{name} ({', '.join(unsaid)})" if unsaid else name
 
     def line(self, configuration: Configuration) -> str:
@@ -94,6 +93,5 @@ class Result(Concluded):
     def qualifiers(self, configuration: Configuration) -> tuple[str, ...]:
         """`fake`, `simulated`, `oversubscribed`: what a number of this configuration must carry."""
         found = self._launches.get(configuration, ())
-        origins = {record.origin for record in found} - {"measured"}
         asked = ("oversubscribed",) if any(record.oversubscribed for record in found) else ()
-        return (*sorted(origins), *asked)
+        return (*origins(found), *asked)

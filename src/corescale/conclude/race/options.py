@@ -31,7 +31,8 @@ class RaceOptions:
     """The first look comes when the lead is this many standard errors. 4 would find it in 98% of races at an error of
     5%, but the lead is partly luck."""
     pairs_share: float = 0.25
-    """A budget keeps room for confirmation pairs: at most this share of the launches that it pays for."""
+    """A budget keeps room for confirmation pairs: at most this many for each launch that it pays for. A pair is two
+    launches, so they may take half of it."""
     cap: float = 3.0
     """A launch that takes this multiple of the fastest median is killed: noise of that size is a fault."""
     rehearsals: int = 3

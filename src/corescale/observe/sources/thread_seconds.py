@@ -12,8 +12,6 @@ from corescale.profile import Profile, ThreadTimes
 
 NAME = "profiler"
 PREFIX = "explain:"
-EVERY_THREAD = 15_000
-"""slots of the ledger: none of a program's threads is left out"""
 
 
 def _sum(value: Callable[[ThreadTimes], float]) -> Callable[[Profile], float]:
@@ -42,7 +40,8 @@ def _wanted(experiment: Experiment) -> bool:
 
 
 def _environment(scratch: Scratch) -> Mapping[str, str]:
-    return profiler.environment(scratch.of(NAME), EVERY_THREAD, None)
+    every_thread = profiler.MOST_THREADS  # has a slot, so that none of their waits is left out
+    return profiler.environment(scratch.of(NAME), every_thread, None)
 
 
 def _read(scratch: Scratch) -> Found:
