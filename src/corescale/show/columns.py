@@ -9,14 +9,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
-from corescale.conclude.answers.candidates import Candidate
 from corescale.conclude.answers.recommendation import Recommendation
 from corescale.conclude.answers.scaling import Row, Scan
 from corescale.conclude.answers.study import Study
 from corescale.conclude.answers.verdict import ITSELF, Comparison, Decision, Gate
 from corescale.conclude.response import median
 from corescale.conclude.stats import Interval
-from corescale.records import Configuration
+from corescale.records import Configuration, Record
 from corescale.show import text
 from corescale.show.result import Result
 
@@ -111,8 +110,14 @@ def _lost(row: Row, result: Result) -> Interval:
     return row.efficiency.map(lambda efficiency: row.p * row.time.estimate * (1 - efficiency))
 
 
+def _of_launches(one: Any, result: Result, value: Callable[[Record], float]) -> float:
+    """The median over the launches of a row that succeeded; NaN if none did."""
+    chosen = one.other if isinstance(one, Comparison) else one.configuration
+    return median([value(record) for record in result.timed if record.ok and record.configuration == chosen])
+
+
 def _cores(one: Comparison, result: Result) -> float:
-    return median([r.effective_cores for r in result.timed if r.ok and r.configuration == one.other])
+    return _of_launches(one, result, lambda record: record.effective_cores)
 
 
 def _of_other(name: str) -> Callable[[Comparison, Result], Value]:
@@ -201,14 +206,14 @@ def _named(name: str, result: Result) -> tuple[Column, ...]:
     heading, form = text.quantity_name(response), Format(text.quantity(response), INTERVAL)
     given = [replace(c, heading=heading, format=form) if c.format is RESPONSE else c for c in TABLES[name]]
     others = (metric for metric in result.experiment.metrics if f"metric:{metric}" != response)
-    given += [_metric(metric) for metric in others if name == "Candidate"]
+    given += map(_metric, others)
     gated = isinstance(result.conclusion, tuple) and any(one.gate for one in result.conclusion)
     return tuple(sorted((c for c in given if gated or c.format is not GATE), key=lambda c: c.importance == DOCUMENT))
 
 
 def _metric(name: str) -> Column:
-    def of(one: Candidate, _: Result) -> Value:
-        return one.metrics.get(name, math.nan)
+    def of(one: Any, result: Result) -> Value:
+        return _of_launches(one, result, lambda record: record.metrics.get(name, math.nan))
 
     return Column(f"metric_{name}", "", SIX_DIGITS, FULL, "median of the metric", text.clean(name), of=of)
 

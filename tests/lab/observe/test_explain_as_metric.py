@@ -62,3 +62,14 @@ def test_what_no_profiler_can_be_loaded_into_has_no_such_number(tmp_path: Path) 
     words = ("scan", "-t", "1", "-r", "1", "--metric", "n=explain:allocating", "--", str(program), "nothing")
     done = corescale(*words, cwd=tmp_path)
     assert "no profiler could be loaded" in done.stdout + done.stderr
+
+
+def test_it_is_a_column_of_scan_and_compare(tmp_path: Path) -> None:
+    asked = ("-q", "-r", "2", "--metric", "held=explain:lock-wait", "--export-csv", "table.csv", "--")
+    for words in (("scan", "-t", "1,2", *asked, KNOWN, "lock", "threads", "2", "0.05"),
+                  ("compare", *asked, f"{KNOWN} lock threads 2 0.05", f"{KNOWN} sleep threads 1 0.05")):  # fmt: skip
+        done = corescale(*words, cwd=tmp_path)
+        head, *rows = (tmp_path / "table.csv").read_text().splitlines()
+        held = [float(row.split(",")[head.split(",").index("metric_held")]) for row in rows]
+        assert max(held) > 0, done.stderr
+        assert "held" in done.stdout
