@@ -280,7 +280,8 @@ def _unmeasured(finding: Finding, found: "pd.DataFrame", side: "pd.DataFrame", w
         return f"a straight line takes three levels of {finding.line} in each block"
     if "bandwidth" in found and found["bandwidth"].isna().all() and not side.empty and finding.y != "time":
         return f"{finding.y} has no value: was this machine calibrated (corescale calibrate)?"
-    return absent(found, wanted)
+    to = finding.normalise.to if finding.normalise and not side.empty else {}
+    return absent(found, {**wanted, **to})
 
 
 def launched(compared: "pd.DataFrame", found: "pd.DataFrame", finding: Finding) -> frozenset[int]:

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether a declared sum of factors describes the overhead: fitted, compared with others, and judged.
 
-It *holds* if four things are certain. Configurations that the fit has not seen are predicted within the declared error.
-Every coefficient is above 0, as anything that costs time must be. No other model predicts better. Each model with no
-more factors predicts worse: of two that the data do not distinguish, neither is shown. A claim that the sum fails
-beyond some overhead *holds* if the error there is certainly above the declared one and above the error below. A claim
-that another sum is no better asks only whether that one's error is smaller by more than the declared one.
+It *holds* if four things are certain. Configurations that the fit has not seen are predicted within the declared
+error. Every coefficient is above 0, as anything that costs time must be. No other model predicts better by more than
+that error. Each model with no more factors predicts worse: of two that the data do not distinguish, neither is shown.
+A claim that the sum fails beyond some overhead *holds* if the error there is certainly above the declared one and
+above the error below. A claim that another sum is no better asks only whether that one's error is smaller by more
+than the declared one.
 """
 
 import math
@@ -160,10 +161,24 @@ def _asked(
     declared: Overheads,
     at: Mapping[str, Level],
 ) -> Modelled:
-    """The answer at these levels; `others`: the launches to predict worse than, if that is claimed."""
+    """The answer at these levels; `others`: the launches to predict worse than, if that is claimed.
+
+    Without the launches that the claim needs there is no verdict, and the fits are there to be drawn.
+    """
+    made = _concluded(rows, others, experiment, declared, at)
+    why = lacking(rows, declared.needs)
+    return replace(made, verdict="not on this machine", why=why) if why else made
+
+
+def _concluded(
+    rows: "pd.DataFrame",
+    others: "pd.DataFrame | None",
+    experiment: Experiment,
+    declared: Overheads,
+    at: Mapping[str, Level],
+) -> Modelled:
+    """The same, whether or not the launches are those that the claim needs."""
     asked = Modelled(declared, at, "not on this machine")
-    if why := lacking(rows, declared.needs):
-        return replace(asked, why=why)
     used, confidence = rows.index if others is None else rows.index.union(others.index), experiment.stop.confidence
     asked = replace(asked, rows=frozenset(int(place) for place in used))
     try:
@@ -259,8 +274,8 @@ def _against(claimed: OverheadFit, others: Sequence[OverheadFit], allowed: float
     """What surely speaks against the claim; empty if nothing does."""
     if below := [name for name, value in claimed.coefficients.items() if value.high is not None and value.high < 0]:
         return f"{' and '.join(below)} would lower the overhead"
-    if better := [one for one in others if surely_better(one, claimed)]:
-        return f"{better[0].model} surely predicts better"
+    if better := [one for one in others if surely_better(one, claimed, allowed)]:
+        return f"{better[0].model} surely predicts better, by more than {allowed:.3g}"
     return f"it is off by more than {allowed:.3g}" if claimed.excess > allowed else ""
 
 

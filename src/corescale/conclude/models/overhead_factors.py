@@ -181,8 +181,11 @@ def surely_better(rival: OverheadFit, known: OverheadFit, by: float = EQUAL) -> 
 
 
 def surely_better_elsewhere(rival: OverheadFit, known: OverheadFit) -> bool:
-    """The same for fits to different configurations of the same blocks, without what noise adds to either error."""
-    return known._resamples is not None and surely_less(rival._excess, known._excess, EQUAL)
+    """The same for fits to different configurations of the same blocks, without what noise adds to either error. Each
+    error is a share of its own overheads, which may be larger on one side."""
+    if known._resamples is None:
+        return False
+    return surely_less(rival._excess / rival.typical**2, known._excess / known.typical**2, EQUAL)
 
 
 def _spread(gain: Floats, summary: Summary) -> Floats:

@@ -76,7 +76,21 @@ def test_of_two_factors_that_tell_the_same_neither_is_shown() -> None:
 
 def test_another_factor_refutes_it() -> None:
     answer = found(lambda p, points: 0.05 * p)
-    assert (answer.verdict, answer.why) == ("does not hold", "p surely predicts better")
+    assert (answer.verdict, answer.why) == ("does not hold", "p surely predicts better, by more than 0.05")
+
+
+def test_a_model_that_is_near_enough_is_not_refuted_by_a_nearer_one() -> None:
+    def bent(p: float, points: float) -> float:
+        return by_grain(p, points) + 0.004 * p
+
+    assert found(bent, models=("grain", "grain + p")).verdict == "holds"
+    assert found(bent, models=("grain", "grain + p"), within=0.001).verdict == "does not hold"
+
+
+def test_what_a_machine_cannot_answer_is_drawn_still() -> None:
+    answer = found(by_grain, needs={"threads": 16})
+    assert answer.verdict == "not on this machine" and "needs threads >= 16" in answer.why
+    assert answer.claimed is not None and answer.points
 
 
 def test_a_model_that_is_too_far_off_does_not_hold() -> None:
@@ -180,9 +194,10 @@ def test_a_factor_that_lowers_the_overhead_describes_no_overhead() -> None:
     assert (answer.verdict, answer.why) == ("does not hold", "grain would lower the overhead")
 
 
+@pytest.mark.parametrize("times", [{"a": 1, "b": 1}, {"a": 3, "b": 1}, {"a": 1, "b": 3}], ids=str)
 @pytest.mark.parametrize(("bend", "verdict"), [(2.0, "holds"), (0.0, "open"), (-2.0, "does not hold")])
-def test_a_model_is_compared_between_two_kinds_of_launches(bend: float, verdict: str) -> None:
-    """b bends away from the line where `bend` is above 0, a where it is below."""
+def test_a_model_is_compared_between_two_kinds_of_launches(bend: float, verdict: str, times: dict[str, int]) -> None:
+    """b bends away from the line where `bend` is above 0, a where it is below; the size of f itself is no matter."""
     kinds = EXPERIMENT.model_copy(
         update={"factors": (*EXPERIMENT.factors, Factor(name="kind", kind="parameter", levels=("a", "b")))}
     )
@@ -190,7 +205,8 @@ def test_a_model_is_compared_between_two_kinds_of_launches(bend: float, verdict:
     def seconds(c: Configuration) -> float:
         p, points = c.layout.p, float(c["points"])
         bent = max(0.0, bend if c["kind"] == "b" else -bend)
-        return 1e-6 * points**2 * (1 + ((by_grain(p, points) + bent * (p / 8) ** 3) if p > 1 else 0)) / p
+        f = by_grain(p, points) + bent * (p / 8) ** 3
+        return 1e-6 * points**2 * (1 + (times[str(c["kind"])] * f if p > 1 else 0)) / p
 
     asked = Overheads.model_validate(
         ASKED | {"models": ("grain",), "where": {"kind": "b"}, "worse_than": {"kind": "a"}}
