@@ -23,9 +23,12 @@ Truth = Callable[[Configuration, int], float]
 """seconds of a configuration that has so many processors"""
 
 
-FEWER = ("look=key", "GLIBC_TUNABLES=unset", "MALLOC_ARENA_MAX=unset", "heap=plain")
-POOLS, HEAPS = ("look=key", "heap=plain"), FEWER[:3]
-"""levels of the factors that a finding does not ask about"""
+NO_CACHE, TBB = "glibc.malloc.tcache_count=0", "tbbmalloc"
+CASE = ("look=measures", f"GLIBC_TUNABLES={NO_CACHE}", "MALLOC_ARENA_MAX=unset", "heap=plain", "iterations=48")
+"""levels of the source's case; the pools of malloc and OpenMP's way to wait vary in some findings"""
+POOLS = ("look=measures", f"GLIBC_TUNABLES={NO_CACHE}", "heap=plain", "OMP_WAIT_POLICY=unset", "iterations=48")
+OURS = ("look=key", "GLIBC_TUNABLES=unset", "MALLOC_ARENA_MAX=unset", "heap=plain")
+HEAPS, LINKED = OURS[:3], ("look=key", "MALLOC_ARENA_MAX=unset", "heap=plain")
 
 
 def machine(sockets: int, cores: int, smt: int) -> Machine:
@@ -39,7 +42,7 @@ def said(
     here: Machine,
     truth: Truth,
     name: str,
-    levels: Sequence[str] = FEWER,
+    levels: Sequence[str] = CASE,
     noise: float = 0.005,
     seed: int = 1,
     busy: Truth = lambda c, p: 1.0,
@@ -63,8 +66,11 @@ def said(
     return list(answers(frame(records, made), made, finding))
 
 
-def verdicts(here: Machine, truth: Truth, name: str, levels: Sequence[str] = FEWER, **also: Truth) -> set[str]:
+def verdicts(here: Machine, truth: Truth, name: str, levels: Sequence[str] = CASE, **also: Truth) -> set[str]:
     return {answer.verdict for answer in said(here, truth, name, levels, 0.005, 1, **also)}
+
+
+MANY, FEW = machine(1, 48, 1), machine(1, 8, 1)
 
 
 def perfect(c: Configuration, p: int) -> float:
@@ -81,24 +87,21 @@ def where(one: float, other: float, **at: object) -> Truth:
     return but(one / other, lambda c, p: other, **at)
 
 
-NO_CACHE, TBB = "glibc.malloc.tcache_count=0", "tbbmalloc"
 HOLDS_AND_FAILS: dict[str, tuple[Truth, Truth, Sequence[str]]] = {
-    "baseline_stops_scaling": (but(1.5, build="openmp", threads=8), perfect, FEWER),
-    "near_theoretical_scaling": (perfect, but(1.3, build="hybrid"), FEWER),
-    "hybrid_beats_baseline": (but(0.5, build="hybrid"), but(0.8, build="hybrid"), FEWER),
-    "hybrid_beats_baseline_with_its_malloc": (
-        but(0.8, build="hybrid", GLIBC_TUNABLES=NO_CACHE), but(0.8, build="openmp", GLIBC_TUNABLES=NO_CACHE), POOLS),
+    "near_theoretical_scaling": (perfect, but(1.3, build="hybrid"), CASE),
+    "hybrid_beats_baseline": (but(0.5, build="hybrid"), but(0.8, build="hybrid"), CASE),
     "hybrid_beats_baseline_with_one_pool": (
-        but(2, build="openmp", MALLOC_ARENA_MAX="1"), but(2, build="hybrid", MALLOC_ARENA_MAX="1"), POOLS),
-    "allocator_adds": (but(0.9, allocator=TBB), but(1.1, allocator=TBB), FEWER),
-    "allocator_adds_6_percent": (but(1 / 1.06, allocator=TBB), but(1 / 1.2, allocator=TBB), FEWER),
-    "linked_as_preloaded": (but(0.9, but(0.9, allocator=TBB), command="linked"), but(0.9, allocator=TBB), FEWER),
+        but(2, build="openmp", MALLOC_ARENA_MAX="1"), but(1.1, build="openmp", MALLOC_ARENA_MAX="1"), POOLS),
+    "allocator_adds": (but(0.9, allocator=TBB), but(1.1, allocator=TBB), CASE),
+    "allocator_adds_6_percent": (but(1 / 1.06, allocator=TBB), but(1 / 1.2, allocator=TBB), CASE),
+    "shared_pool_is_slow": (but(1.5, MALLOC_ARENA_MAX="1"), but(1.1, MALLOC_ARENA_MAX="1"), POOLS),
+    "sleeping_is_faster": (but(1.2, OMP_WAIT_POLICY="active"), but(0.9, OMP_WAIT_POLICY="active"), CASE),
+    "baseline_stops_scaling": (but(1.5, build="openmp", threads=8), perfect, OURS),
+    "linked_as_preloaded": (but(0.9, but(0.9, allocator=TBB), command="linked"), but(0.9, allocator=TBB), LINKED),
     "scalable_allocator_helps": (but(0.9, heap="scalable"), but(1.1, heap="scalable"), HEAPS),
     "cache_aligned_allocator_helps": (but(0.9, heap="cache-aligned"), but(1.6, heap="cache-aligned"), HEAPS),
-    "shared_pool_is_slow": (but(1.5, MALLOC_ARENA_MAX="1"), but(0.9, MALLOC_ARENA_MAX="1"), POOLS),
-    "sleeping_is_faster": (but(1.2, OMP_WAIT_POLICY="active"), but(0.9, OMP_WAIT_POLICY="active"), FEWER),
-    "ours_is_5_times_the_baseline": (but(1 / 6, build="corescale"), but(1 / 4, build="corescale"), FEWER),
-    "ours_scales": (perfect, but(1.2, build="corescale", threads=2), FEWER),
+    "ours_is_5_times_the_baseline": (but(1 / 6, build="corescale"), but(1 / 4, build="corescale"), OURS),
+    "ours_scales": (perfect, but(1.2, build="corescale", threads=2), OURS),
 }  # fmt: skip
 """a truth at which a finding holds, one at which it does not, and what is left out of the grid"""
 
@@ -110,15 +113,35 @@ def test_a_finding_holds_where_it_is_true_and_fails_where_it_is_not(name: str) -
         "tbbmalloc"
     ):
         pytest.skip("oneTBB's allocator is not installed")
-    assert verdicts(machine(1, 8, 1), true, name, levels) == {"holds"}
-    assert verdicts(machine(1, 8, 1), false, name, levels) == {"does not hold"}
+    here = MANY if "look=measures" in levels else FEW
+    assert verdicts(here, true, name, levels) == {"holds"}
+    assert verdicts(here, false, name, levels) == {"does not hold"}
+
+
+CLAIMED = [
+    one.name
+    for one in study_file.experiment(studies.find("ant_colony"), FEW).study.outputs
+    if isinstance(one, Finding) and not one.statement.startswith("Ours: ") and one.name != "linked_as_preloaded"
+]
+
+
+@pytest.mark.parametrize("name", CLAIMED)
+def test_no_claim_about_many_cores_is_answered_on_few(name: str) -> None:
+    """On 32 processors of 4 sockets each finding has what it compares."""
+    here = machine(4, 4, 2)
+    even = ("look=measures", f"GLIBC_TUNABLES={NO_CACHE}", "heap=plain", "iterations=96")
+    assert {answer.why for answer in said(here, perfect, name, even)} <= {
+        f"the claim needs p >= {least}, and {most} is the most here that is not oversubscribed"
+        for least in (48, 96)
+        for most in (16, 32)
+    }
 
 
 def test_cores_at_work_are_those_of_the_search_and_starting_twice_is_no_work() -> None:
     def says(name: str, **imbalance: float) -> set[str]:
         made = where(imbalance["hybrid"], imbalance["openmp"], build="hybrid")
         alone_or = but(1, lambda c, p: made(c, p) if c.layout.p > 1 else 0)
-        return verdicts(machine(1, 8, 1), perfect, name, imbalance=alone_or)
+        return verdicts(MANY, perfect, name, imbalance=alone_or)
 
     assert says("hybrid_uses_more_cores", hybrid=0.02, openmp=0.3) == {"holds"}
     assert says("hybrid_uses_more_cores", hybrid=0.3, openmp=0.02) == {"does not hold"}
@@ -126,24 +149,29 @@ def test_cores_at_work_are_those_of_the_search_and_starting_twice_is_no_work() -
     assert says("hybrid_uses_the_cores", hybrid=0.3, openmp=0.4) == {"does not hold"}
 
 
+def test_cores_that_idle_are_no_cores_at_work_though_one_thread_has_as_large_a_serial_part() -> None:
+    for serial, verdict in ((0.02, "holds"), (0.5, "does not hold")):
+        share = where(serial, serial)
+        assert verdicts(MANY, perfect, "hybrid_uses_the_cores", serial_share=share) == {verdict}
+
+
 def test_the_share_within_malloc_is_compared_in_profiles() -> None:
     for hybrid, verdict in ((0.1, "holds"), (0.4, "does not hold")):
         share = where(hybrid, 0.2, build="hybrid")
-        assert verdicts(machine(1, 8, 1), perfect, "less_time_in_malloc", POOLS, malloc_share=share) == {verdict}
+        assert verdicts(MANY, perfect, "less_time_in_malloc", POOLS, malloc_share=share) == {verdict}
 
 
-def test_the_source_s_case_is_asked_if_malloc_is_most_of_it() -> None:
+def test_the_source_s_case_is_asked_if_malloc_is_the_largest_part_of_it() -> None:
     case = {"look": "measures", "MALLOC_ARENA_MAX": "1"}
-    for there, elsewhere, verdict in ((0.6, 0.2, "holds"), (0.4, 0.8, "does not hold")):
+    for there, elsewhere, verdict in ((0.3, 0.1, "holds"), (0.15, 0.8, "does not hold")):
         share = where(there, elsewhere, **case)
-        levels = ("heap=plain", "OMP_WAIT_POLICY=unset")
         name = "malloc_is_the_largest_part"
-        assert verdicts(machine(1, 8, 1), perfect, name, levels, malloc_share=share) == {verdict}
+        assert verdicts(MANY, perfect, name, POOLS, malloc_share=share) == {verdict}
 
 
 @pytest.mark.parametrize(("more", "verdict"), [(1.15, "holds"), (1.0, "does not hold")])
 def test_what_is_spun_is_seen_in_processors_that_are_busy(more: float, verdict: str) -> None:
-    found = said(machine(1, 8, 1), perfect, "spinning_keeps_processors_busy", busy=but(more, OMP_WAIT_POLICY="active"))
+    found = said(MANY, perfect, "spinning_keeps_processors_busy", busy=but(more, OMP_WAIT_POLICY="active"))
     assert {(answer.at["build"], answer.verdict) for answer in found} == {("openmp", verdict), ("hybrid", verdict)}
     (alone,) = said(machine(1, 2, 1), perfect, "sleeping_is_faster")
     assert alone.at == {"build": "openmp"}, "two cores have no mix, and ranks of one thread wait for no other"
@@ -158,24 +186,23 @@ def split(c: Configuration, p: int) -> float:
     return 12 * math.ceil(math.ceil(each / ranks) / threads)
 
 
-@pytest.mark.parametrize("name", ["baseline_stops_scaling", "near_theoretical_scaling"])
-def test_an_uneven_split_is_not_taken_for_the_effect(name: str) -> None:
-    assert verdicts(machine(1, 16, 1), split, name) == {"not on this machine"}
-    even = (*FEWER, "iterations=48")
-    expected = "holds" if name == "near_theoretical_scaling" else "does not hold"
-    assert verdicts(machine(1, 16, 1), split, name, even) == {expected}
+@pytest.mark.parametrize(("name", "levels"), [("baseline_stops_scaling", OURS), ("near_theoretical_scaling", CASE[:4])])
+def test_an_uneven_split_is_not_taken_for_the_effect(name: str, levels: Sequence[str]) -> None:
+    here, expected = machine(1, 64, 1), "holds" if name == "near_theoretical_scaling" else "does not hold"
+    assert verdicts(here, split, name, (*levels, "iterations=48")) == {"not on this machine"}
+    assert verdicts(here, split, name, (*levels, "iterations=192")) == {expected}
 
 
 def test_an_uneven_split_over_sockets_is_taken_neither_for_the_effect_nor_against_it() -> None:
     """On four sockets each thread has an iteration, or none: equal times, on a machine that scales perfectly."""
-    here, even = machine(4, 8, 1), (*FEWER, "iterations=96")
+    here, even = machine(4, 24, 1), (*CASE[:4], "iterations=96")
     for name, expected in (("no_gain_beyond_two_sockets", "does not hold"), ("hybrid_scales_over_sockets", "holds")):
-        assert verdicts(here, split, name) == {"not on this machine"}
+        assert verdicts(here, split, name, (*CASE[:4], "iterations=100")) == {"not on this machine"}
         assert verdicts(here, split, name, even) == {expected}
 
 
 def mix(c: Configuration, p: int) -> float:
-    """The source's story on 24 cores: with the allocator 8 x 3 is 5.3 times as fast; 12 x 2 and 6 x 4 are slower."""
+    """The source's story on 48 cores: with the allocator 16 x 3 is 5.3 times as fast; 24 x 2 and 12 x 4 are slower."""
     gain = 1.0
     if c["build"] == "hybrid":
         gain = 3.3 * (1.06 if c["allocator"] == "tbbmalloc" else 1)
@@ -186,13 +213,13 @@ def mix(c: Configuration, p: int) -> float:
 @pytest.mark.skipif(allocators.find("tbbmalloc") is None, reason="oneTBB's allocator is not installed")
 @pytest.mark.parametrize("name", ["mix_beats_all_ranks", "mix_beats_all_threads", "overall_5_times"])
 def test_the_best_mix_is_compared_and_not_the_mean_of_all(name: str) -> None:
-    (answer,) = said(machine(1, 24, 1), mix, name)
-    assert (answer.verdict, answer.chosen) == ("holds", "ranks=8")
+    (answer,) = said(MANY, mix, name)
+    assert (answer.verdict, answer.chosen) == ("holds", "ranks=16")
 
 
 def test_the_best_of_equals_is_no_better_than_they_are() -> None:
     for seed in range(8):
-        (answer,) = said(machine(1, 24, 1), perfect, "mix_beats_all_ranks", noise=0.1, seed=seed)
+        (answer,) = said(MANY, perfect, "mix_beats_all_ranks", noise=0.1, seed=seed)
         assert answer.verdict != "holds", (seed, answer.ratio)
 
 
@@ -203,43 +230,41 @@ def mixes(factor: float) -> Truth:
     )
 
 
-@pytest.mark.parametrize("cores", [4, 8, 16])
 @pytest.mark.parametrize("name", ["mix_beats_all_ranks", "mix_beats_all_threads"])
-def test_a_mix_is_compared_with_what_fills_the_machine_too(cores: int, name: str) -> None:
-    assert verdicts(machine(1, cores, 1), mixes(0.9), name) == {"holds"}
-    assert verdicts(machine(1, cores, 1), mixes(1.1), name) == {"does not hold"}
+def test_a_mix_is_compared_with_what_fills_the_machine_too(name: str) -> None:
+    assert verdicts(MANY, mixes(0.9), name) == {"holds"}
+    assert verdicts(MANY, mixes(1.1), name) == {"does not hold"}
 
 
-def test_two_cores_have_no_mix() -> None:
-    assert verdicts(machine(1, 2, 1), mixes(0.9), "mix_beats_all_ranks") == {"not on this machine"}
-
-
-def speed(c: Configuration, cores_per_socket: int = 4, smt: int = 2) -> float:
-    """Cores, of which the second hardware thread adds a quarter of the first."""
+def speed(c: Configuration, smt: int, more: float = 0.25, cores_per_socket: int = 24) -> float:
+    """Cores, of which the second hardware thread adds `more` of the first."""
     cores = cores_per_socket * int(c["sockets"])
     p = min(c.layout.p, cores * (smt if c["smt"] == "on" else 1))
-    return p if p <= cores else cores * (1 + 0.25 * (p - cores) / cores)
+    return p if p <= cores else cores * (1 + more * (p - cores) / cores)
 
 
 def test_what_smt_cannot_give_is_not_taken_for_the_baselines_fault() -> None:
-    here = machine(2, 4, 2)
-    even = (*FEWER, "iterations=48")
-    assert verdicts(here, lambda c, p: 100 / speed(c), "baseline_stops_scaling", even) == {"does not hold"}
-    assert verdicts(here, lambda c, p: 100 / speed(c), "near_theoretical_scaling") == {"holds"}
-    assert verdicts(here, lambda c, p: 100 / speed(c), "ours_scales") == {"holds"}
-    stuck: Truth = lambda c, p: 100 / (min(speed(c), 4) if c["build"] == "openmp" else speed(c))  # noqa: E731
-    assert verdicts(here, stuck, "baseline_stops_scaling", even) == {"holds"}
-    assert verdicts(here, lambda c, p: 100 / speed(c), "both_hardware_threads_help", even) == {"holds"}
-    assert verdicts(machine(1, 4, 1), stuck, "both_hardware_threads_help") == {"not on this machine"}
+    here, even = machine(2, 24, 2), (*CASE[:4], "iterations=96")
+    ours = (*OURS, "iterations=96")
+    assert verdicts(here, lambda c, p: 100 / speed(c, 2), "baseline_stops_scaling", ours) == {"does not hold"}
+    assert verdicts(here, lambda c, p: 100 / speed(c, 2), "near_theoretical_scaling", even) == {"holds"}
+    assert verdicts(here, lambda c, p: 100 / speed(c, 2), "ours_scales", ours) == {"holds"}
+    stuck: Truth = lambda c, p: 100 / (min(speed(c, 2), 24) if c["build"] == "openmp" else speed(c, 2))  # noqa: E731
+    assert verdicts(here, stuck, "baseline_stops_scaling", ours) == {"holds"}
+    assert verdicts(here, lambda c, p: 100 / speed(c, 2), "both_hardware_threads_help", even) == {"holds"}
+    assert verdicts(here, lambda c, p: 100 / speed(c, 2, -0.1), "both_hardware_threads_help", even) == {"does not hold"}
+    assert verdicts(MANY, stuck, "both_hardware_threads_help") == {"not on this machine"}
 
 
 def test_sockets_are_compared_where_there_are_four() -> None:
-    here, even = machine(4, 4, 1), (*FEWER, "iterations=48")
-    stuck: Truth = lambda c, p: 100 / min(speed(c, smt=1), 8 if c["build"] == "openmp" else 99)  # noqa: E731
+    here, even = machine(4, 24, 1), (*CASE[:4], "iterations=96")
+    stuck: Truth = lambda c, p: 100 / min(speed(c, 1), 48 if c["build"] == "openmp" else 99)  # noqa: E731
+    slower: Truth = lambda c, p: 100 / min(speed(c, 1), 60)  # noqa: E731
     assert verdicts(here, stuck, "no_gain_beyond_two_sockets", even) == {"holds"}
     assert verdicts(here, stuck, "hybrid_scales_over_sockets", even) == {"holds"}
-    assert verdicts(here, lambda c, p: 100 / speed(c, smt=1), "no_gain_beyond_two_sockets", even) == {"does not hold"}
-    assert verdicts(machine(2, 4, 1), stuck, "no_gain_beyond_two_sockets", even) == {"not on this machine"}
+    assert verdicts(here, slower, "no_gain_beyond_two_sockets", even) == {"does not hold"}
+    assert verdicts(here, slower, "hybrid_scales_over_sockets", even) == {"does not hold"}
+    assert verdicts(machine(2, 48, 1), stuck, "no_gain_beyond_two_sockets", even) == {"not on this machine"}
 
 
 def test_a_slower_program_does_not_lower_its_serial_time() -> None:
@@ -248,8 +273,8 @@ def test_a_slower_program_does_not_lower_its_serial_time() -> None:
     def share(less: float) -> Truth:
         return lambda c, p: 0.05 / (less if c["build"] == "hybrid" else 1)
 
-    for less, verdict in ((1.2, "does not hold"), (1.6, "holds")):
-        assert verdicts(machine(1, 8, 1), slower, "hybrid_lowers_serial_time", serial_share=share(less)) == {verdict}
+    for less, verdict in ((1.5, "does not hold"), (1.8, "holds")):
+        assert verdicts(MANY, slower, "hybrid_lowers_serial_time", serial_share=share(less)) == {verdict}
 
 
 @pytest.mark.skipif(allocators.find("tbbmalloc") is None, reason="oneTBB's allocator is not installed")
@@ -258,6 +283,5 @@ def test_all_optimisations_are_ranks_of_few_threads_with_the_allocator() -> None
         gain = 1.0 if c["build"] == "openmp" else 3.3 if c["allocator"] == "system" else 5.3
         return 100 / min(c.layout.p, p) / gain
 
-    assert verdicts(machine(1, 16, 1), best, "overall_5_times") == {"holds"}
-    assert verdicts(machine(1, 16, 1), mixes(0.9), "overall_5_times") == {"does not hold"}
-    assert verdicts(machine(1, 2, 1), best, "overall_5_times") == {"not on this machine"}, "two cores have no mix"
+    assert verdicts(MANY, best, "overall_5_times") == {"holds"}
+    assert verdicts(MANY, mixes(0.9), "overall_5_times") == {"does not hold"}
