@@ -178,3 +178,27 @@ def test_that_dynamic_tasks_help_uneven_work_alone_is_seen_with_fixed_parts(shar
 
     assert said(MATRIX, overhead, ["threads=1,2"])["balance_is_why"] == {verdict}
     assert said(MATRIX, overhead, ["threads=1"])["balance_is_why"] == {"not on this machine"}
+
+
+@pytest.mark.parametrize(
+    ("second", "others", "gains", "stops"),
+    [(2.0, 1.0, "holds", "holds"), (1.0, 1.0, "does not hold", "holds"), (2.0, 2.0, "holds", "does not hold")],
+)
+def test_a_colony_that_gains_from_two_sockets_and_no_further_is_seen(
+    second: float, others: float, gains: str, stops: str
+) -> None:
+    """Speedups that the second socket of 24 cores, and the third and fourth, multiply."""
+    asked = study_file.experiment(studies.find("one_server_simulated"), MACHINE)
+    speed = {1: 1.0, 24: 10.0, 48: 10 * second, 96: 10 * second * others}
+    made = [
+        record(c, 1.0, block=block, metrics={"seconds": 1 / speed[int(c["cores"])]})
+        for block in range(9)
+        for c in configurations(asked)
+        if c["case"] == "colony"
+    ]
+    rows, found = frame(made, asked), {one.name: one for one in asked.study.outputs if isinstance(one, Finding)}
+    said = [
+        {answer.verdict for answer in answers(rows, asked, found[name])}
+        for name in ("colony_gains_up_to_two_sockets", "colony_gains_nothing_beyond")
+    ]
+    assert said == [{gains}, {stops}]
