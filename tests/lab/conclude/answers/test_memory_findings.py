@@ -231,3 +231,38 @@ def test_a_little_less_overhead_is_neither_more_nor_two(more: float, inside: str
     assert isinstance(finding, Finding)
     within = [one for one in answers(frame(made, asked), asked, finding) if one.verdict != "not on this machine"]
     assert {one.verdict for one in within} == {verdict}
+
+
+def overheads_of(f: Callable[[Configuration], float]) -> Truth:
+    """Work that is shared evenly, with this overhead on more than one process."""
+    return lambda c: work_of(c) * (1 + (f(c) if c.layout.p > 1 else 0)) / c.layout.p
+
+
+def work_of(c: Configuration) -> float:
+    return float(c.get("points") or 1000) ** 2 * 1e-8
+
+
+def slower(times: float, **at: object) -> Callable[[Configuration], float]:
+    return lambda c: times - 1 if all(c.get(name) == level for name, level in at.items()) else 0.0
+
+
+HOLDS_AND_FAILS: dict[tuple[str, str], tuple[Truth, Truth]] = {
+    ("threads_and_mpi", "overhead_grows_with_threads_as_the_grain_shrinks"): (grains, lambda c: float(c["points"]) / 5000),
+    ("threads_and_mpi", "overhead_grows_with_ranks_as_the_grain_shrinks"): (grains, lambda c: float(c["points"]) / 5000),
+    ("threads_and_mpi_bandwidth", "as_the_streaming_loop"): (lambda c: 0.4, slower(1.4, command="streaming")),
+    ("threads_and_mpi_bandwidth", "ranks_as_threads"): (lambda c: 0.4, lambda c: 0.4 * (ranks(c) - 1)),
+    ("threads_and_mpi_bandwidth", "more_overhead_than_none"): (lambda c: 0.3, lambda c: -0.1),
+    ("threads_and_mpi_bandwidth", "less_overhead_with_fewer_bytes"): (
+        lambda c: 0.5 / float(c["columns"]),
+        lambda c: 0.1 * float(c["columns"]),
+    ),
+    ("threads_and_mpi_blocks", "more_blocks_help_tpl"): (slower(1.2, blocks=1), slower(1.2, blocks=4)),
+    ("threads_and_mpi_blocks", "more_blocks_help_ccr"): (slower(1.2, blocks=1), slower(1.2, blocks=4)),
+}  # fmt: skip
+"""overheads with which a finding holds, and others with which it does not"""
+
+
+@pytest.mark.parametrize(("study", "name"), HOLDS_AND_FAILS, ids=" ".join)
+def test_a_finding_holds_where_it_is_true_and_fails_where_it_is_not(study: str, name: str) -> None:
+    for overhead, verdict in zip(HOLDS_AND_FAILS[study, name], ("holds", "does not hold"), strict=True):
+        assert verdicts(study, (name,), overheads_of(overhead)) == [{verdict}]

@@ -202,3 +202,19 @@ def test_a_colony_that_gains_from_two_sockets_and_no_further_is_seen(
         for name in ("colony_gains_up_to_two_sockets", "colony_gains_nothing_beyond")
     ]
     assert said == [{gains}, {stops}]
+
+
+@pytest.mark.parametrize(("more", "verdict"), [(0.1, "holds"), (-0.1, "does not hold"), (0.6, "does not hold")])
+def test_a_little_more_overhead_of_ccr_is_asked_of_each_layout(more: float, verdict: str) -> None:
+    found = said(NODES, lambda c: 0.001 * p(c) + (more if c["threading"] == "ports" else 0.0))
+    assert found["figure_9"] == {verdict}
+
+
+CURVES = ("one_curve_with_threads", "one_curve_with_ranks", "overhead_grows_as_the_grain_shrinks")
+
+
+def test_one_curve_of_the_grain_is_told_apart_from_one_of_p() -> None:
+    found = said(GRAIN, lambda c: 5 * p_over_points(c) ** 0.5)
+    assert [found[name] for name in CURVES] == [{"holds"}] * 3
+    found = said(GRAIN, lambda c: 0.01 * p(c) * float(c["points"]) / 12500)
+    assert [found[name] for name in CURVES] == [{"does not hold"}] * 3
