@@ -247,8 +247,14 @@ def slower(times: float, **at: object) -> Callable[[Configuration], float]:
 
 
 HOLDS_AND_FAILS: dict[tuple[str, str], tuple[Truth, Truth]] = {
-    ("threads_and_mpi", "overhead_grows_with_threads_as_the_grain_shrinks"): (grains, lambda c: float(c["points"]) / 5000),
-    ("threads_and_mpi", "overhead_grows_with_ranks_as_the_grain_shrinks"): (grains, lambda c: float(c["points"]) / 5000),
+    ("threads_and_mpi", "overhead_grows_with_threads_as_the_grain_shrinks"): (
+        grains,
+        lambda c: float(c["points"]) / 5000,
+    ),
+    ("threads_and_mpi", "overhead_grows_with_ranks_as_the_grain_shrinks"): (
+        grains,
+        lambda c: float(c["points"]) / 5000,
+    ),
     ("threads_and_mpi_bandwidth", "as_the_streaming_loop"): (lambda c: 0.4, slower(1.4, command="streaming")),
     ("threads_and_mpi_bandwidth", "ranks_as_threads"): (lambda c: 0.4, lambda c: 0.4 * (ranks(c) - 1)),
     ("threads_and_mpi_bandwidth", "more_overhead_than_none"): (lambda c: 0.3, lambda c: -0.1),
@@ -258,7 +264,7 @@ HOLDS_AND_FAILS: dict[tuple[str, str], tuple[Truth, Truth]] = {
     ),
     ("threads_and_mpi_blocks", "more_blocks_help_tpl"): (slower(1.2, blocks=1), slower(1.2, blocks=4)),
     ("threads_and_mpi_blocks", "more_blocks_help_ccr"): (slower(1.2, blocks=1), slower(1.2, blocks=4)),
-}  # fmt: skip
+}
 """overheads with which a finding holds, and others with which it does not"""
 
 
