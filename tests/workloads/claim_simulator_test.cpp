@@ -40,6 +40,24 @@ TEST(ClaimSimulator, ABlockBeyondTheShareLeavesThreadsIdle) {
   EXPECT_NEAR(ns(plain(4, 2048)), 2048 * 700, 1000);
 }
 
+TEST(ClaimSimulator, TheBestBlockTakesLeastOfAllPowersOfTwo) {
+  for (const double unevenness : {0.0, 0.2}) {
+    Case one = plain(4, 0);
+    one.unevenness = unevenness;
+    one.policy = best_block;
+    const Answer best = run_case(one);
+    one.policy = "fixed";
+    for (one.block = 1; one.block <= one.n; one.block *= 2) EXPECT_LE(best.outcome.ns, ns(one)) << one.block;
+    one.block = static_cast<double>(best.plan.largest);
+    EXPECT_EQ(best.outcome.ns, ns(one));
+    if (unevenness > 0) {
+      EXPECT_LT(best.plan.largest, 512U);
+    } else {
+      EXPECT_EQ(best.plan.largest, 1024U) << "even cores lose nothing by a share each";
+    }
+  }
+}
+
 TEST(ClaimSimulator, MoreL3DomainsMakeACounterDearer) {
   Case one = plain(32, 1);
   one.iteration_ns = 100;
@@ -85,10 +103,12 @@ INSTANTIATE_TEST_SUITE_P(ClaimSimulator, EveryPolicy, testing::ValuesIn(policy_n
                          [](const auto& row) { return row.param; });
 
 TEST_P(EveryPolicy, IsNoFasterThanItsCoresAllow) {
+  const corescale::block_policy* policy = corescale::find_block_policy(GetParam());
+  const double block = policy != nullptr && policy->needs_block ? 3 : 0;
   for (const double threads : {1, 2, 7, 64, 256})
     for (const double groups : {1, 4, 32}) {
       if (groups > threads) continue;
-      Case one = plain(threads, corescale::find_block_policy(GetParam())->needs_block ? 3 : 0);
+      Case one = plain(threads, block);
       one.policy = GetParam();
       one.l3_domains = groups;
       one.variation = 0.5;

@@ -85,8 +85,11 @@ struct Choice {
   std::string_view help;
 };
 
+/// Not a policy of the library: the fixed block that takes least, of 1, 2, 4 and so on.
+inline constexpr std::string_view best_block = "best_block";
+
 inline std::vector<std::string> policy_names() {
-  std::vector<std::string> all;
+  std::vector<std::string> all{std::string(best_block)};
   for (const corescale::block_policy& one : corescale::block_policies()) all.emplace_back(one.name);
   return all;
 }
@@ -141,9 +144,12 @@ inline void check(const Case& one, const std::string& where) {
   if (one.unevenness >= 1) refuse(where, "unevenness is 1 or more", "give a share below 1");
   if (one.variation > 0 && one.n > most_drawn)
     refuse(where, "more than 2^26 iterations that vary", "give fewer of --n, or --variation 0");
-  if (one.block > 0 && one.n / one.block > most_claims)
+  const bool searches = one.policy == best_block;
+  if ((searches && one.n > most_claims) || (one.block > 0 && one.n / one.block > most_claims))
     refuse(where, "more than 2^26 claims", "give a larger --block, or fewer of --n");
-  if (one.block == 0 && corescale::find_block_policy(one.policy)->needs_block)
+  if (searches && one.block > 0)
+    refuse(where, "policy best_block has a block", "leave out --block, or name policy fixed");
+  if (!searches && one.block == 0 && corescale::find_block_policy(one.policy)->needs_block)
     refuse(where, "policy " + one.policy + " lacks its block", "give --block of at least 1");
   if (one.counters != "policy" && one.block == 0)
     refuse(where, "counters are chosen for a fixed block alone", "give --block of at least 1");

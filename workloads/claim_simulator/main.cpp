@@ -61,7 +61,7 @@ int run_one(const Case& one) {
   driver::Result result;
   result.text("origin", "simulated");
   result.metric("simulated", 1);
-  result.text("policy", policy_of(one).name);
+  result.text("policy", one.policy == best_block ? best_block : policy_of(one).name);
   result.metric("seconds", answer.outcome.ns * 1e-9);
   result.metric("ns_per_iteration", answer.outcome.ns / n);
   result.metric("ideal_seconds", n * one.iteration_ns / one.threads * 1e-9);
