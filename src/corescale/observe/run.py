@@ -84,7 +84,7 @@ def run(
     """Launch and keep what `policy` asks for, from where `store` ended. Returns the records of complete blocks.
 
     On any error, and on Ctrl-C, nothing of the program is left running, the block in flight is abandoned, and the
-    records so far stay. Raises ProgramError if the baseline, or every launch of a first block, fails;
+    records so far stay. Raises ProgramError if every launch of a first block fails, or, but in a study, the baseline;
     AfterwardsError if the run is finished, and its clean-up fails or a program was changed meanwhile. `began`: when
     the budget did, by the monotonic clock. `quiet` waits before a block, and returns the seconds. `first` comes before
     the first launch that counts.
@@ -281,7 +281,8 @@ class _Loop:
             self.watcher.launching(invocation, self.launcher.line(invocation.configuration))
 
     def check(self, record: Record) -> None:
-        if not record.ok and record.configuration == reference(self.experiment) and not self.experiment.ignore_failure:
+        may_fail = self.experiment.ignore_failure or self.experiment.finds
+        if not record.ok and record.configuration == reference(self.experiment) and not may_fail:
             self.must_be_later(record)
         if record.ok and record.origin != "simulated" and not self.short_noted and (said := too_short(record.wall)):
             self.short_noted = True
