@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <limits>
 
+#include "profiler/blocks.hpp"
 #include "profiler/profiler.hpp"
 
 namespace corescale::profiler {
@@ -123,13 +124,27 @@ std::uint32_t cycles_more(std::uint64_t with, std::uint64_t without) {
 // of a gap.
 std::atomic<std::uint64_t> left_over;
 
-std::int32_t next_gap() {
+std::uint32_t next_random() {
   local.random ^= local.random << 13;
   local.random ^= local.random >> 17;
   local.random ^= local.random << 5;
-  const std::int32_t mean = local.timed < many ? mean_gap : later_gap;
-  return 1 + static_cast<std::int32_t>(local.random % static_cast<std::uint32_t>(2 * mean - 1));
+  return local.random;
 }
+
+std::int32_t next_gap() {
+  const std::int32_t mean = local.timed < many ? mean_gap : later_gap;
+  return 1 + static_cast<std::int32_t>(next_random() % static_cast<std::uint32_t>(2 * mean - 1));
+}
+
+// What posix_memalign gives.
+struct Placed {
+  int error;
+  void* block;
+};
+
+const void* block_of(const void* result) { return result; }
+const void* block_of(Placed result) { return result.block; }
+const void* block_of(int /*error*/) { return nullptr; }
 
 // A call that is timed, or is in no profiled thread, or comes from another of these functions. `size` is 0 if
 // it returns memory.
@@ -152,9 +167,9 @@ __attribute__((noinline)) auto rarely(std::size_t size, Call call, Own instead) 
   thread.allocating += static_cast<std::int64_t>(length) * weight;
   if (const std::uint64_t one = cycles_of_a_fault(); one && length >= one)
     thread.faults_timed += static_cast<std::int64_t>(length / one) * weight;
+  (size ? thread.allocations : thread.frees) += weight;
+  if (size) count_block(block_of(result), size, weight, next_random());
   if (sampled) {
-    (size ? thread.allocations : thread.frees) += weight;
-    thread.bytes += static_cast<std::int64_t>(size) * weight;
     ++local.timed;
     local.gap = next_gap();
     local.countdown = local.gap - 1;
@@ -182,10 +197,19 @@ inline __attribute__((always_inline)) auto counted(std::size_t size, const void*
   return counted(size, caller, call, call);
 }
 
-inline __attribute__((always_inline)) void give_back(void* place, const void* caller) {
+inline __attribute__((always_inline)) void give_unwatched_back(void* place, const void* caller) {
   if (passes(0, caller)) return real.free(place);
   const auto call = [=] { return real.free(place), 0; };
   rarely(0, call, call);
+}
+
+__attribute__((noinline)) void give_watched_back(void* place, const void* caller) {
+  end_watch(place);
+  give_unwatched_back(place, caller);
+}
+
+inline __attribute__((always_inline)) void give_back(void* place, const void* caller) {
+  is_watched(place) ? give_watched_back(place, caller) : give_unwatched_back(place, caller);
 }
 
 #define CALLER __builtin_return_address(0)
@@ -240,7 +264,7 @@ void calibrate() {
   cycles_of_a_look = cycles_more(fewest(each), direct);
   get = [](std::size_t size) { return counted(size, CALLER, [=] { return trial_get(size); }); };
   give = [](void* place) {
-    if (passes(0, CALLER)) trial_give(place);  // always: the countdown is long
+    if (!is_watched(place) && passes(0, CALLER)) trial_give(place);  // always: the countdown is long
   };
   cycles_of_a_call = cycles_more(fewest(in_one), direct);
   for (int i = 0; i < 4; ++i) time_faults();
@@ -347,12 +371,20 @@ CORESCALE_EXPORT void* realloc(void* place, std::size_t size) noexcept {
     void* const moved = real.malloc(size);
     return moved ? memcpy(moved, place, before < size ? before : size) : nullptr;
   }
-  return counted(size, CALLER, [=] { return real.realloc(place, size); });
+  const auto call = [=] { return real.realloc(place, size); };
+  if (!is_watched(place) || !hold_watch(place)) return counted(size, CALLER, call);
+  void* const block = counted(size, CALLER, call);
+  settle_watch(place, block ? block != place : size == 0);
+  return block;
 }
 
 CORESCALE_EXPORT int posix_memalign(void** place, std::size_t alignment, std::size_t size) noexcept {
   resolve_allocation();
-  return counted(size, CALLER, [=] { return real.posix_memalign(place, alignment, size); });
+  const auto call = [=] {
+    const int error = real.posix_memalign(place, alignment, size);
+    return Placed{error, error ? nullptr : *place};
+  };
+  return counted(size, CALLER, call).error;
 }
 
 CORESCALE_EXPORT void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept {
@@ -396,6 +428,7 @@ bool corescale::profiler::is_new(std::uint64_t function) {
   static __attribute__((noinline)) void delete_by_##name(const void* from, UNPACK parameters) { \
     REAL_FROM(from, name, void parameters);                                                     \
     if (!has_new) return real_##name given;                                                     \
+    if (is_watched(place)) end_watch(place);                                                    \
     counted(0, from, [=] { return real_##name given, 0; });                                     \
   }                                                                                             \
   CORESCALE_EXPORT void name parameters noexcept {                                              \

@@ -10,7 +10,7 @@
 namespace corescale::profiler {
 
 inline constexpr char magic[8] = {'c', 'o', 'r', 'e', 'p', 'r', 'o', 'f'};
-inline constexpr std::uint32_t format = 6;
+inline constexpr std::uint32_t format = 7;
 
 // What a thread does. It is in one state at a time, under which its CPU ticks and stacks are booked.
 enum State : std::uint32_t {
@@ -51,6 +51,7 @@ enum Pool : std::uint32_t { no_pool, openmp_pool, task_pool };
 inline constexpr std::size_t most_threads = 15000, most_stacks = 16384, most_regions = 1024,
                              most_messages = 4096;
 inline constexpr std::size_t deepest = 30;
+inline constexpr std::size_t most_sizes = 40;        // powers of two
 inline constexpr std::size_t most_buckets = 360000;  // an hour
 inline constexpr std::int64_t bucket = 10'000'000;
 inline constexpr std::size_t module_bytes = std::size_t{1} << 18;
@@ -67,7 +68,7 @@ struct Thread {
   std::int64_t burnt[states];   // CPU time in each state, with the same exceptions
   std::int64_t calls[states];
   std::int64_t share[shares];  // its part of the launch's shares; only sums over threads have a meaning
-  std::int64_t allocations, frees, bytes, allocating;  // estimated from one call in 64; allocating is cycles
+  std::int64_t allocations, frees, allocating;  // estimated from one call in 64; allocating is cycles
   std::int64_t ticks;
   std::uint64_t start;  // the function that the thread runs
   std::int64_t unsited[states];
@@ -108,6 +109,14 @@ struct Messages {
   char call[32];
 };
 
+// Blocks of the malloc family whose size is up to a power of two and above the one before.
+struct BlocksOfSize {
+  std::int64_t calls;    // that took one, estimated as those of a thread
+  std::int64_t watched;  // blocks for which it was awaited which thread frees them
+  std::int64_t freed,
+      elsewhere;  // of these: freed meanwhile, and by another thread than the one that took it
+};
+
 struct Header {
   char signature[8];
   std::uint32_t version, bytes;  // bytes: of the file
@@ -130,7 +139,9 @@ struct Header {
   std::int32_t idle;        // threads that wait for an event
   alignas(64) Word census;  // see census.hpp
   std::int64_t alone;       // how long exactly one thread computed; here, next to what is written before it
+  alignas(64) BlocksOfSize size[most_sizes];  // by the power
 };
+static_assert(sizeof(Header) <= 4096);  // of one page, for which there is room
 
 struct File {
   Header header;

@@ -10,6 +10,7 @@
 
 #include <bit>
 
+#include "profiler/blocks.hpp"
 #include "profiler/profiler.hpp"
 
 namespace corescale::profiler {
@@ -133,6 +134,7 @@ void change(Word to, Word from) {
 
 void begin_main_thread() {
   pthread_once(&keyed, [] { pthread_key_create(&key, [](void*) { end_thread(); }); });
+  forget_watch();
   Thread* const thread = slot();
   if (!thread) return;
   thread->cpu_before = cpu_now();  // what this process used before it executed the program

@@ -131,6 +131,21 @@ class MessageTimes:
 
 
 @dataclass(frozen=True, slots=True)
+class BlocksOfSize:
+    """Blocks that the program took from its allocator, of at most so many bytes and more than half of that."""
+
+    most: int
+    calls: int
+    """calls that took one; like `allocations` of a thread"""
+    watched: int
+    """blocks, chosen at random, for which the profiler waited until they were freed"""
+    freed: int
+    """those of them that were freed before the profiler gave up"""
+    elsewhere: int
+    """those that another thread freed than the one that took them"""
+
+
+@dataclass(frozen=True, slots=True)
 class Profile:
     """One program of one process, from its start to its end."""
 
@@ -147,6 +162,8 @@ class Profile:
     regions: tuple[RegionTimes, ...] = ()
     messages: tuple[MessageTimes, ...] = ()
     """the longest first"""
+    blocks: tuple[BlocksOfSize, ...] = ()
+    """by size, the smallest first"""
     started: float = 0.0
     """by a clock that all processes of the machine share"""
     busy: tuple[float, ...] = field(default=(), repr=False)

@@ -214,6 +214,20 @@ class _Messages(BaseModel):
     seconds: Seconds
 
 
+class _Freed(BaseModel):
+    share: Share
+    low: Share
+    high: Share
+    n: Count
+
+
+class _Blocks(BaseModel):
+    most: Annotated[int, Field(ge=1)] | None
+    calls: Annotated[int, Field(ge=1)]
+    watched: Annotated[int, Field(ge=0)]
+    elsewhere: _Freed | None
+
+
 class _Swap(BaseModel):
     factor: str
     booked: Seconds
@@ -254,6 +268,7 @@ class _Kept(BaseModel):
     rows_over_time: dict[LedgerRow, Annotated[list[Seconds], Field(min_length=1)]] = {}
     regions: list[_Region]
     messages: list[_Messages] = []
+    blocks: list[_Blocks] = []
     swaps: list[_Swap]
     inflated_parts: list[_Part] = []
     notes: list[str]

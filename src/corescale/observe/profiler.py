@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 (more than 300 lines: the layout of a file, and what its numbers mean)
 """The profiler of probe/profiler/: its variables in a launch, and its files as profiles."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +11,14 @@ from corescale import native
 from corescale.errors import UnavailableError
 from corescale.observe import timeline
 from corescale.observe.timeline import seconds
-from corescale.profile import SHARES, STATES, MessageTimes, Profile, RegionTimes, StackTimes, ThreadTimes
+from corescale.profile import SHARES, STATES, BlocksOfSize, MessageTimes, Profile, RegionTimes, StackTimes, ThreadTimes
 
 LIBRARY = "libcorescale_profiler.so"
 FOLDER = "CORESCALE_PROFILER"
 """The variable that tells the profiler where to write."""
 THREADS = "CORESCALE_PROFILER_THREADS"
 """The variable that says how many threads of the launch count."""
-FORMAT = 6
+FORMAT = 7
 BUCKET = 10_000_000
 """nanoseconds of each count of CPUs in use"""
 
@@ -26,6 +26,7 @@ MOST_THREADS = 15_000
 """threads of one program that a profile has room for"""
 _MOST_STACKS, _MOST_REGIONS, _MOST_MESSAGES, _DEEPEST = 16384, 1024, 4096, 30
 _MOST_BUCKETS, _MODULE_BYTES, _PAGE = 360_000, 1 << 18, 4096
+_MOST_SIZES = 40
 _COUNTS = ("active", "lock", "message", "barrier", "blocked", "join")
 _TIME_BITS, _WIDTH, _OFFSET, _STEP = 44, 14, 1024, 8
 
@@ -35,6 +36,7 @@ def _all(kind: str, names: str) -> list[Any]:
     return [(name, kind) for name in names.split()]
 
 
+_BLOCKS = np.dtype(_all("i8", "calls watched freed elsewhere"))
 _HEADER = np.dtype(
     [
         ("signature", "S8"),
@@ -47,6 +49,7 @@ _HEADER = np.dtype(
         *_all("u4", "cycles_of_a_call is_rank confined full"),
         *(("rank", "i4"), ("cycles_of_a_fault", "u4"), ("executable", "S512"), ("still", "i8"), ("idle", "i4")),
         *(("gap", "V4"), ("census", "u8", 2), ("alone", "i8"), ("tail", "V40")),
+        ("size", _BLOCKS, _MOST_SIZES),
     ]
 )
 _REGION = np.dtype(_all("i8", "function calls threads wall body longest capacity reserved"))
@@ -61,7 +64,7 @@ _THREAD = np.dtype(
         *_all("i8", "started ended since cpu queued"),
         *((name, "i8", len(STATES)) for name in ("spent", "burnt", "calls")),
         ("share", "i8", len(SHARES)),
-        *_all("i8", "allocations frees bytes allocating ticks"),
+        *_all("i8", "allocations frees allocating ticks"),
         *(("start", "u8"), ("unsited", "i8", len(STATES))),
         *_all("i8", "cpu_since ticked last_yield"),
         ("argument", "u8"),
@@ -165,6 +168,7 @@ def _profile(path: Path, replaced: int, killed: int) -> Profile:
         stacks=tuple(StackTimes(timeline.frames(one), _by_state(one["weight"])) for one in stacks),
         regions=tuple(_region(one) for one in regions[regions["calls"] > 0]),
         messages=_messages(_area(path, _MESSAGES_AT, _MESSAGES, _MOST_MESSAGES)) if header["is_rank"] else (),
+        blocks=tuple(_blocks(header)),
         started=seconds(header["started"]),
         busy_length=seconds(BUCKET),
         busy=tuple((_area(path, _BUSY_AT, np.dtype("i8"), length) / BUCKET).tolist()),
@@ -249,6 +253,12 @@ def _messages(area: Any) -> tuple[MessageTimes, ...]:
         for one in area[area["calls"] > 0]
     ]
     return tuple(sorted(found, key=lambda one: -one.seconds))
+
+
+def _blocks(header: Any) -> Iterator[BlocksOfSize]:
+    for power, one in enumerate(header["size"]):
+        if one["calls"]:
+            yield BlocksOfSize(1 << power, *(int(one[name]) for name in ("calls", "watched", "freed", "elsewhere")))
 
 
 def _region(one: Any) -> RegionTimes:

@@ -84,6 +84,7 @@ def as_json(found: Explanation, command: Sequence[str] = ()) -> dict[str, Any]:
             for place, times in found.regions
         ],
         "messages": [{"rank": rank, **asdict(one)} for rank, one in found.messages],
+        "blocks": [{**asdict(one), "elsewhere": _share(one.elsewhere)} for one in found.blocks],
         "swaps": [
             {"factor": swap.factor, "level": swap.level, "booked": swap.booked, "returned": swap.returned.estimate,
              **_ends(swap.returned), "pairs": swap.returned.n}
@@ -107,6 +108,10 @@ def _interval(found: Interval | None) -> dict[str, Any] | None:
     if found is None:
         return None
     return {"seconds": found.estimate, **_ends(found), "n": found.n}
+
+
+def _share(found: Interval | None) -> dict[str, Any] | None:
+    return None if found is None else {"share": found.estimate, **_ends(found), "n": found.n}
 
 
 def lines(shown: Shown) -> Iterator[str]:
@@ -140,6 +145,7 @@ def said(shown: Shown) -> Iterator[str]:
     """The sentences: serial time, what swaps gave back, spinning, and the metrics."""
     yield from _serial(shown)
     yield from _inflated(shown)
+    yield from _blocks(shown)
     yield from (_swapped(swap, shown) for swap in shown["swaps"])
     yield from _in_cpp(shown)
     if shown["spinning_in_waits"] > 0.01 * shown["thread_seconds"]:
@@ -207,6 +213,23 @@ def _inflated(shown: Shown) -> Iterator[str]:
         yield f"inflated computing: {'; '.join(said)}; by {parts[0]['blocks']} blocks of copies with one thread"
 
 
+def _blocks(shown: Shown) -> Iterator[str]:
+    """Which share of the blocks another thread frees, if allocating is worth it; earlier versions did not keep it."""
+    if not (found := _worthy(shown)) or not (elsewhere := found[0]["elsewhere"]):
+        return
+    left = found[0]["watched"] - elsewhere["n"]
+    low, high = f"{elsewhere['low']:.1%}", f"{elsewhere['high']:.1%}"
+    yield (
+        f"{elsewhere['share']:.1%} [{low}, {high}] of the blocks are freed by another thread than took them, "
+        f"by {elsewhere['n']} that were watched" + (f"; {left} more were not freed meanwhile" if left else "")
+    )
+
+
+def _worthy(shown: Shown) -> Sequence[Shown]:
+    """The blocks, if allocating has enough of the thread-seconds."""
+    return shown.get("blocks", ()) if shown["rows"][LedgerRow.ALLOCATING]["share"] >= WORTH else ()
+
+
 def _counted(shown: Shown) -> str:
     """`4 threads`, `2 ranks` or `4 threads of 2 ranks`, and that they are oversubscribed. Results that were kept by an
     earlier version have only threads."""
@@ -272,7 +295,7 @@ def _in_cpp(shown: Shown) -> Iterator[str]:
         yield f"against {most}, in C++ of your own: corescale's {IN_CPP[most]}"
 
 
-WORDS = ("place", "call sites", "source", "interval", "rank", "call", "partner", "row")
+WORDS = ("size", "place", "call sites", "source", "interval", "rank", "call", "partner", "row")
 """heads of columns that are words"""
 
 
@@ -297,6 +320,12 @@ def tables(shown: Shown) -> Iterator[dict[str, Any]]:
         (one["place"], f"{one['seconds']:.{places}f}", f"{one['seconds'] / whole if whole else 0:.1%}",
          f"{one['allocating']:.{places}f}") for one in shown["hotspots"]
     ))  # fmt: skip
+    taken = _worthy(shown)
+    head = ("size", "share of calls", "watched until freed", "by another thread", "interval")
+    yield table("blocks", "Blocks", head, (
+        (f"up to {one['most']} bytes", f"{one['calls'] / taken[0]['calls']:.1%}", *_freed(one["elsewhere"]))
+        for one in taken[1:]
+    ))  # fmt: skip
     yield table("messages", "Calls of MPI", ("rank", "call", "partner", "calls", "seconds"), (
         (f"rank {one['rank']}", one["call"], partner(one), str(one["calls"]), f"{one['seconds']:.{places}f}")
         for one in shown.get("messages", ())
@@ -307,6 +336,13 @@ def tables(shown: Shown) -> Iterator[dict[str, Any]]:
          f"{one['waited']:.{places}f}")
         for one in shown["regions"]
     ))  # fmt: skip
+
+
+def _freed(elsewhere: Shown | None) -> tuple[str, str, str]:
+    if not elsewhere:
+        return "0", "", ""
+    ends = f"[{elsewhere['low']:.1%}, {elsewhere['high']:.1%}]"
+    return str(elsewhere["n"]), f"{elsewhere['share']:.1%}", ends
 
 
 def _as_text(table: Mapping[str, Any]) -> Iterator[str]:

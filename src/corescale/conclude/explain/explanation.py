@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from corescale.conclude.explain.blocks import Blocks, blocks
 from corescale.conclude.explain.changes import Swap
 from corescale.conclude.explain.inflated import Part
 from corescale.conclude.explain.ledger import Ledger, mains_of
@@ -194,6 +195,8 @@ class Explanation:
     """stretches in which at most one CPU was in use; none if the launch has one thread"""
     messages: tuple[tuple[int, MessageTimes], ...] = ()
     """the calls of MPI of each rank with each partner, the longest first"""
+    blocks: tuple[Blocks, ...] = ()
+    """what was taken from the allocator: all blocks first, then those of each size"""
     most_threads: int | None = None
     """the most threads that one program of the launch had in all; None if not all programs are known"""
 
@@ -219,6 +222,7 @@ def explanation(ledger: Ledger, profiles: Sequence[tuple[Profile, Namer]], spans
         alone=alone(chosen) if ledger.serial is not None else (),
         stretches=stretches(chosen, busy, mains[0].busy_length) if ledger.threads > 1 and mains else (),
         messages=messages(mains),
+        blocks=blocks(mains),
         most_threads=max((len(one.threads) + one.lost_threads for one, _ in profiles), default=None),
     )
 
