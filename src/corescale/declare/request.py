@@ -196,7 +196,10 @@ class ExplainRequest:
     before: str = option("", "--before", metavar="RUN", help="show an earlier result (file or folder) next to it")
     swap: bool = option(True, "--swap/--no-swap", help="test causes: launches with one thing changed each")
     budget: str = option(
-        "2m", "--budget", metavar="2m", help="limit of the launches that test causes; repeats get a quarter of it, copies another"
+        "2m",
+        "--budget",
+        metavar="2m",
+        help="limit of the launches that test causes; repeats get a quarter of it, copies another",
     )
     input: str = option("", "--input", metavar="FILE", help="standard input (default: nothing)")
     timeout: str | None = option(None, "--timeout", metavar="60s", help="kill a launch after this long")

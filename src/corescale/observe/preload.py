@@ -70,9 +70,8 @@ def judge(report: SpawnReport, libraries: Iterable[Path], detected: Sequence[Sig
         _must_be_inside(library, programs, report.tail)
         _must_serve(library, _heaviest(programs), detected)
     if report.status not in PROVING:
-        return (
-            f"the traced launch failed, so that no allocator is proved: {report.tail.strip()[-200:] or outcome(report)}"
-        )
+        why = report.tail.strip()[-200:] or outcome(report)
+        return f"the traced launch failed, so that no preloaded library is proved: {why}"
     heavy = _heaviest(programs)
     lacking = [p for p in programs if not all(_has(p, library) for library in libraries)]
     notes = [_note(lacking)]
@@ -82,12 +81,12 @@ def judge(report: SpawnReport, libraries: Iterable[Path], detected: Sequence[Sig
     return "; ".join(filter(None, notes))
 
 
-def failed(notes: Iterable[str]) -> PreloadError:
-    """The error for a program that succeeds, but not under the trace; `notes` are the trace's."""
+def failed(notes: Iterable[str], libraries: Iterable[Path]) -> PreloadError:
+    """The error for a program that succeeds, but not under the trace of these libraries; `notes` are the trace's."""
     return PreloadError(
         "; ".join(notes) or "the traced launch failed",
-        where="allocator",
-        remedy="leave this allocator out: the program, which succeeds otherwise, cannot be traced",
+        where=" and ".join(dict.fromkeys(map(_factor, libraries))),
+        remedy="leave it out: the program, which succeeds otherwise, cannot be traced",
     )
 
 

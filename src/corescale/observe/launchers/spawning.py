@@ -239,7 +239,7 @@ class SpawningLauncher(Launcher):
             scratch.processes = tuple(process for each in ranks.values() for process in each.processes)
             _must_have_had_means((report, *ranks.values()), scratch)
             if launch.preload and not proved and report.status == "ok":
-                raise preload.failed(self._doubts.get(wanted, ()))
+                raise preload.failed(self._doubts.get(wanted, ()), wanted.libraries)
             found = sources.read(watching, scratch, succeeded=report.status == "ok")
             if len(self._slots) > 1:
                 report = replace(report, foreign=None)  # what neighbours use is no other program's

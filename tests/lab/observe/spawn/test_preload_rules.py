@@ -162,3 +162,14 @@ def test_what_is_preloaded_already_stays_first(monkeypatch: pytest.MonkeyPatch, 
         assert environment({}, library, held)["LD_PRELOAD"] == f"/inherited.so:{library}"
         assert environment({"LD_PRELOAD": None}, library, held)["LD_PRELOAD"] == str(library)
         assert environment({"LD_PRELOAD": "/a.so"}, library, held)["LD_PRELOAD"] == f"/a.so:{library}"
+
+
+@pytest.mark.parametrize(
+    ("libraries", "factor"),
+    [(("libjemalloc.so.2",), "allocator"), (("libomp.so.5",), "openmp"),
+     (("libjemalloc.so.2", "libomp.so.5"), "allocator and openmp")],
+)  # fmt: skip
+def test_a_program_that_cannot_be_traced_is_an_error_of_the_factor_of_its_libraries(
+    libraries: tuple[str, ...], factor: str
+) -> None:
+    assert preload.failed([], [Path("/usr/lib") / name for name in libraries]).where == factor
