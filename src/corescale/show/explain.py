@@ -220,8 +220,8 @@ def _blocks(shown: Shown) -> Iterator[str]:
     left = found[0]["watched"] - elsewhere["n"]
     low, high = f"{elsewhere['low']:.1%}", f"{elsewhere['high']:.1%}"
     yield (
-        f"{elsewhere['share']:.1%} [{low}, {high}] of the blocks are freed by another thread than took them, "
-        f"by {elsewhere['n']} that were watched" + (f"; {left} more were not freed meanwhile" if left else "")
+        f"another thread than took them freed {elsewhere['share']:.1%} [{low}, {high}] of {elsewhere['n']} watched blocks"
+        + (f"; {left} more stayed taken" if left else "")
     )
 
 
