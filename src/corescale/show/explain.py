@@ -220,8 +220,8 @@ def _blocks(shown: Shown) -> Iterator[str]:
     left = found[0]["watched"] - elsewhere["n"]
     low, high = f"{elsewhere['low']:.1%}", f"{elsewhere['high']:.1%}"
     yield (
-        f"another thread than took them freed {elsewhere['share']:.1%} [{low}, {high}] of {elsewhere['n']} watched blocks"
-        + (f"; {left} more stayed taken" if left else "")
+        f"another thread than took them freed {elsewhere['share']:.1%} [{low}, {high}] "
+        f"of {elsewhere['n']} watched blocks" + (f"; {left} more stayed taken" if left else "")
     )
 
 
