@@ -64,9 +64,9 @@ MODULES = {
 
 
 def loaded(source: str) -> set[str]:
-    """The modules that a module loads with itself: what functions import, or type checkers alone, is not among them."""
+    """The modules that a module names in an import, within functions and for type checkers too."""
     found = set()
-    for node in ast.parse(source).body:
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom):
             each = {f"{node.module}.{alias.name}" for alias in node.names}
             found |= {name if name in MODULES else str(node.module) for name in each}
@@ -83,8 +83,9 @@ def in_order(graph: Mapping[str, Iterable[str]]) -> bool:
 
 
 def test_no_file_and_no_folder_leads_back_to_itself() -> None:
-    """A folder and the one that it lies in are one here, as its `__init__` and its files are."""
-    files = {name: loaded(path.read_text()) - {name} for name, path in MODULES.items()}
+    """A folder and the one that it lies in are one here, as its `__init__` and its files are. The package itself names
+    its parts for other programs alone."""
+    files = {name: loaded(path.read_text()) - {name} for name, path in MODULES.items() if name != "corescale"}
     assert len(files) > 200 and in_order(files)
     folders: dict[str, set[str]] = {}
     for name, those in files.items():
@@ -95,8 +96,8 @@ def test_no_file_and_no_folder_leads_back_to_itself() -> None:
 
 
 def test_a_circle_is_seen() -> None:
-    assert loaded("from corescale.show import html, text\ndef f():\n    from corescale.show import plot\n") == {
-        "corescale.show.html", "corescale.show.text"
+    assert loaded("from corescale.show import text\ndef f():\n    from corescale.show import plot\n") == {
+        "corescale.show.text", "corescale.show.plot"
     }  # fmt: skip
     with pytest.raises(CycleError):
         in_order({"corescale.show.charts": {"corescale.show.html"}, "corescale.show.html": {"corescale.show.charts"}})

@@ -15,8 +15,8 @@ from rich.table import Table
 from corescale import documents
 from corescale.api.results import result
 from corescale.calibration import LOOPS_VARIABLE, VARIABLE, file_in_use, file_text, of_machine, parse, standard_file
-from corescale.cli import usage_errors
 from corescale.cli.measure import measure
+from corescale.cli.options import must_have
 from corescale.cli.output import console, outputs, printed
 from corescale.declare import studies, study_file
 from corescale.declare.request import StudyRequest
@@ -55,9 +55,7 @@ def calibrate(
 ) -> None:
     """Measure this machine for 5 s, and write the file from which parallel_for chooses blocks."""
     if not train:
-        usage_errors.must_have(
-            {"LOOPS": loops, "--runs": runs is not None, "--levels": levels, "--out": out}, "--train"
-        )
+        must_have({"LOOPS": loops, "--runs": runs is not None, "--levels": levels, "--out": out}, "--train")
     elif output:
         raise UsageError("--train adds to the file that is in use", where="--output", remedy="leave one of them out")
     elif loops and (runs is not None or levels or out):

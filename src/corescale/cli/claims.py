@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from corescale.api.results import machine_name, result
-from corescale.cli import usage_errors
+from corescale.cli.options import must_have
 from corescale.cli.report import shown_as
 from corescale.conclude.answers.findings import Answer
 from corescale.conclude.answers.overheads import Modelled
@@ -35,7 +35,7 @@ def claims(
     """Print every claim of the five papers with the verdict of each machine measured."""
     must_be_a_name(machine)
     if not runs:
-        usage_errors.must_have({"--machine": machine, "--replace": replace, "--study": study}, "a run")
+        must_have({"--machine": machine, "--replace": replace, "--study": study}, "a run")
     known = declared.verdicts()
     for path in runs or []:
         run, found = of_study(path, study)

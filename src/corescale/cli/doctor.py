@@ -9,9 +9,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from corescale.cli import usage_errors
 from corescale.cli.noise import measured
-from corescale.cli.options import takes
+from corescale.cli.options import must_have, takes
 from corescale.cli.output import console, printed
 from corescale.declare.request import option
 from corescale.errors import UsageError
@@ -44,8 +43,8 @@ Beside = Annotated[
 @takes(DoctorRequest, Beside)
 def doctor(words: list[str], asked: DoctorRequest) -> None:
     """What this machine has (cores, quota, allocators, threading systems, MPI) and how noisy it is now."""
-    usage_errors.must_have({"-- COMMAND": words and not asked.noise}, "--noise 5m")
-    usage_errors.must_have({"--outputs": asked.outputs and not asked.topology}, "--topology")
+    must_have({"-- COMMAND": words and not asked.noise}, "--noise 5m")
+    must_have({"--outputs": asked.outputs and not asked.topology}, "--topology")
     if asked.noise and (asked.no_noise or asked.topology):
         both = f"--noise {'--no-noise' if asked.no_noise else '--topology'}"
         raise UsageError("contradict each other", where=both, remedy="drop one of them")

@@ -16,7 +16,7 @@ import typer
 
 from corescale import history as lines
 from corescale.api.results import loaded, machine_name, result
-from corescale.cli import usage_errors
+from corescale.cli.options import must_have
 from corescale.cli.output import say
 from corescale.conclude import stats
 from corescale.conclude.response import table
@@ -50,7 +50,7 @@ def history(
         if twice := next((one for one in new if [each.series for each in new].count(one.series) > 1), None):
             raise UsageError("is in two of these runs", where=text.clean(twice.name), remedy="add one of them")
         known = added(file, new)
-    usage_errors.must_have({"--commit": commit and not runs}, "a run")
+    must_have({"--commit": commit and not runs}, "a run")
     if not known:
         raise UsageError("holds no history", where=str(file), remedy="add a run: corescale history FILE RUN")
     if json:

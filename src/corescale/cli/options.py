@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A request's fields as typer options, so that no option is declared twice."""
+"""A request's fields as typer options, so that no option is declared twice; and options that need others."""
 
 import dataclasses
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, TypeVar, get_args
 
 import typer
 
 from corescale.declare.request import options
+from corescale.errors import UsageError
 
 R = TypeVar("R")
 Verb = Callable[[list[str], R], None]
@@ -44,3 +45,9 @@ def _option(field: Any) -> inspect.Parameter:
 
 def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def must_have(given: Mapping[str, object], needed: str) -> None:
+    """Raises UsageError for options that were given and have no effect without what is needed."""
+    if names := " ".join(name for name, value in given.items() if value):
+        raise UsageError(f"no effect without {needed}", where=names, remedy=f"add {needed}, or leave it out")

@@ -3,75 +3,26 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from corescale.cli import usage_errors
-from corescale.cli.options import takes
+from corescale.cli.options import must_have, takes
 from corescale.cli.output import note, say
+from corescale.cli.predict_request import PredictRequest
 from corescale.cli.simulate import beside, grade, graded, must_grade, parsed, simulated
 from corescale.conclude import overhead_forecast
 from corescale.conclude.answers.scaling import scan
 from corescale.conclude.forecast import FAR, MODEL_NAMES, Prediction, Scored, held_back, score
 from corescale.conclude.forecast import predict as forecast
-from corescale.declare.request import option
 from corescale.errors import ExitCode, StoreError, UsageError
 from corescale.observe import store
 from corescale.records import origins
 from corescale.show import statements, text
 from corescale.show.exchange import result_json
 from corescale.show.headline import UNREAD
-
-MOST = 10**9
-"""cores that a forecast may be asked for"""
-
-
-@dataclass(frozen=True, kw_only=True)
-class PredictRequest:
-    """Options of `predict`."""
-
-    cores: int | None = option(None, "--cores", metavar="P", most=MOST, help="number of cores to forecast")
-    model: str = option("", "--model", metavar="NAME", help=f"{', '.join(MODEL_NAMES)} (default: as a scan chooses)")
-    overhead: list[str] = option(
-        [], "--overhead", metavar="SUM", help="forecast by overhead as this sum, such as 'p / points'; may be repeated"
-    )
-    track_record: bool = option(
-        False,
-        "--track-record",
-        help="score sealed forecasts (scan --seal), else forecasts from launches at p <= P / 2",
-    )
-    anyway: bool = option(False, "--anyway", help=f"forecast beyond {FAR:g} times the largest p measured too")
-    simulate: str = option("", "--simulate", metavar="FILE", help="launch the program on this cluster, by SimGrid")
-    layouts: str = option(
-        "", "--layouts", metavar="TxMxN,...", help="layouts to forecast, or to simulate (default: all)"
-    )
-    grade: str = option(
-        "", "--grade", metavar="mpi|slurm|ssh", help="also launch these layouts where possible, and print the errors"
-    )
-    hosts: str = option("", "--hosts", metavar="FILE", help="with --grade ssh: lines HOST slots=CORES")
-    allocation: str = option("", "--allocation", metavar="OPTIONS", help="with --grade slurm: options of salloc")
-    response: str = option("wall", "--response", help="with --simulate: wall or metric:NAME")
-    out: str = option("", "--out", metavar="DIR", help="where run folders go (default ./corescale-runs)")
-    json: bool = option(False, "--json", help="print the result as JSON")
-
-    @property
-    def options(self) -> dict[str, str]:
-        """The options of the launcher that grades."""
-        return {name: value for name in ("hosts", "allocation") if (value := getattr(self, name))}
-
-    def given(self, *names: str) -> dict[str, Any]:
-        """The named options that were given, by their flags."""
-        every = {f"--{name.replace('_', '-')}": getattr(self, name) for name in names}
-        return {flag: value for flag, value in every.items() if value not in (None, "", [], False)}
-
-    def must_not_have(self, where: str, what: str, *names: str) -> None:
-        """Raises UsageError, with the message `what`, if one of these options was given with the option `where`."""
-        if flags := self.given(*names):
-            raise UsageError(what, where=where, remedy=f"leave out {' and '.join(flags)}")
-
 
 Runs = Annotated[
     list[str] | None,
@@ -83,18 +34,18 @@ Runs = Annotated[
 def predict(words: list[str], asked: PredictRequest) -> None:
     """What more cores would give: corescale predict corescale-runs/scan-1234/1 --cores 64"""
     if not asked.grade:
-        usage_errors.must_have(asked.given("hosts", "allocation"), "--grade")
+        must_have(asked.given("hosts", "allocation"), "--grade")
     if asked.simulate:
         names = ("cores", "model", "overhead", "track_record", "anyway")
         asked.must_not_have("--simulate", "forecasts are from runs", *names)
         if not words:
             raise UsageError("no program to simulate", where="--simulate", remedy="write it behind --: -- ./program")
         return simulated(words, asked)
-    usage_errors.must_have({"--response": asked.response != "wall"}, "--simulate FILE")
+    must_have({"--response": asked.response != "wall"}, "--simulate FILE")
     if not asked.grade:
-        usage_errors.must_have(asked.given("out"), "--grade")
+        must_have(asked.given("out"), "--grade")
     if not asked.layouts:
-        usage_errors.must_have(asked.given("grade"), "--layouts")
+        must_have(asked.given("grade"), "--layouts")
     if not words:
         raise UsageError("no run", remedy="give the folder of a scan, or --simulate FILE -- ./program")
     if asked.layouts:

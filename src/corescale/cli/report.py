@@ -13,8 +13,7 @@ import typer
 from corescale.api import explained
 from corescale.api.measuring import RUNS
 from corescale.api.results import loaded, machine_name, result, run_name
-from corescale.cli import usage_errors
-from corescale.cli.options import takes
+from corescale.cli.options import must_have, takes
 from corescale.cli.output import (
     exports,
     is_for_programs,
@@ -72,7 +71,7 @@ def report(words: list[str], asked: ReportRequest) -> None:
     if len(runs) == 1 and explained.is_result(runs[0]):
         of_runs = {"--study": asked.study, "--model": asked.model}
         exported = {f"--export-{name}": target for name, target in exports(asked).items()}
-        usage_errors.must_have(of_runs | exported, "a run that was measured")
+        must_have(of_runs | exported, "a run that was measured")
         return _explained(runs[0], asked)
     if single := next((run for run in runs if explained.is_result(run)), None):
         raise UsageError("is a result of explain, which is shown by itself", where=str(single), remedy="give it alone")

@@ -7,12 +7,12 @@ import math
 import statistics
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import typer
 
 from corescale.cli.measure import measure
 from corescale.cli.output import note, say
+from corescale.cli.predict_request import PredictRequest
 from corescale.conclude.response import median
 from corescale.declare import command_line
 from corescale.declare.experiment import Experiment
@@ -27,10 +27,6 @@ from corescale.observe import launchers, store
 from corescale.records import Layout
 from corescale.show import text
 
-if TYPE_CHECKING:
-    from corescale.cli.predict import PredictRequest
-
-GRADERS = ("mpi", "slurm", "ssh")
 GRADED = ("1x1x1", "2x1x1", "1x2x1")
 """layouts that are also simulated and launched if forecasts are graded, because most machines can launch them"""
 RUNS = 3
@@ -53,7 +49,7 @@ def parsed(text: str) -> Sequence[Layout]:
     return [*dict.fromkeys(found)]
 
 
-def simulated(words: Sequence[str], asked: "PredictRequest") -> None:
+def simulated(words: Sequence[str], asked: PredictRequest) -> None:
     """Launch the layouts by SimGrid, those near the fastest again, and print them with the fastest first."""
     named = [str(layout) for layout in parsed(asked.layouts)] if asked.layouts else []
     if asked.grade:
@@ -149,17 +145,19 @@ def grade(forecast: Mapping[str, float], real: Mapping[str, float], by: str) -> 
     return f"typical error {typical:.0%} of {launched}; {choice}"
 
 
-def must_grade(asked: "PredictRequest") -> None:
+def must_grade(asked: PredictRequest) -> None:
     """Raises UsageError or UnavailableError before anything is forecast, if nothing can be launched afterwards."""
-    if asked.grade not in GRADERS:
-        raise UsageError(f"{asked.grade!r} starts no ranks", where="--grade", remedy=f"one of {', '.join(GRADERS)}")
+    if asked.grade not in launchers.OF_RANKS:
+        raise UsageError(
+            f"{asked.grade!r} starts no ranks", where="--grade", remedy=f"one of {', '.join(launchers.OF_RANKS)}"
+        )
     launchers.must_take(launchers.LAUNCHERS[asked.grade], asked.options, "--grade")
     launchers.machine(asked.grade, asked.options)
     if why := launchers.LAUNCHERS[asked.grade].cannot(Layout()):
         raise UnavailableError(f"the {asked.grade} launcher {why}", where="--grade")
 
 
-def able(asked: "PredictRequest", layouts: Sequence[str]) -> Sequence[str]:
+def able(asked: PredictRequest, layouts: Sequence[str]) -> Sequence[str]:
     """The layouts that the launcher which grades can start on whole cores; raises UsageError for none."""
     machine = launchers.machine(asked.grade, asked.options)
     found = [
@@ -174,7 +172,7 @@ def able(asked: "PredictRequest", layouts: Sequence[str]) -> Sequence[str]:
 
 
 def _graded(
-    words: Sequence[str], asked: "PredictRequest", layouts: Sequence[str], times: dict[str, Sequence[float]]
+    words: Sequence[str], asked: PredictRequest, layouts: Sequence[str], times: dict[str, Sequence[float]]
 ) -> Mapping[str, float]:
     """Measured times of the layouts that the launcher can start; those missing in `times` are simulated first."""
     names = able(asked, layouts)
@@ -184,7 +182,7 @@ def _graded(
     return {name: median(each) for name, each in found.items() if name in times}
 
 
-def graded(asked: "PredictRequest", experiment: Experiment, layouts: Sequence[str]) -> Mapping[str, float]:
+def graded(asked: PredictRequest, experiment: Experiment, layouts: Sequence[str]) -> Mapping[str, float]:
     """Measured times of the program of a scan, in those of the layouts that the launcher can start.
 
     Raises UsageError for a scan that varies more than its layout.
@@ -205,14 +203,14 @@ RELAID = ("factors", "baseline", "scaling", "stop", "along", "omit", "left_out",
 """fields that a scan of layouts sets itself, whatever program it launches and how"""
 
 
-def _request(layouts: Sequence[str], runs: int, on: Mapping[str, str], asked: "PredictRequest") -> ScanRequest:
+def _request(layouts: Sequence[str], runs: int, on: Mapping[str, str], asked: PredictRequest) -> ScanRequest:
     rest = {"fresh": True, "quiet": asked.json, "out": asked.out, "runs": runs, "ignore_failure": True}
     return ScanRequest(factor=[f"layout={','.join(layouts)}"], **rest, **on)  # type: ignore[arg-type]
 
 
 def _made(
     words: Sequence[str],
-    asked: "PredictRequest",
+    asked: PredictRequest,
     layouts: Sequence[str],
     runs: int = 1,
     on: Mapping[str, str] = launchers.NOTHING,

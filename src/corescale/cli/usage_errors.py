@@ -4,13 +4,12 @@
 import re
 import shlex
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import typer
 
-from corescale.cli.app import VERBS
-from corescale.errors import UsageError
+from corescale.cli.app import VERBS, app
 
 Unreadable: Any = typer.BadParameter.__mro__[2]
 """what typer raises for any fault of a command line (click's, which newer versions of typer bring along)"""
@@ -84,10 +83,9 @@ def _first(words: Sequence[str]) -> str:
     return f"did you mean study {words[0]}?" if words[0] in _verbs_of_study() else ""
 
 
-def _verbs_of_study() -> set[str | None]:
-    from corescale.cli import study  # noqa: PLC0415  a verb is loaded where it is called
-
-    return {command.name for command in study.app.registered_commands}
+def _verbs_of_study() -> set[str]:
+    verbs: Any = typer.main.get_command(app)
+    return {*verbs.commands["study"].loaded.commands}
 
 
 def _with_dashes(verb: str, words: Sequence[str]) -> str | None:
@@ -107,9 +105,3 @@ def _unquoted(words: Sequence[str]) -> str:
         if shutil.which(words[place]) and words[place + 1].startswith("-"):
             return shlex.join(words[place:])
     return ""
-
-
-def must_have(given: Mapping[str, object], needed: str) -> None:
-    """Raises UsageError for options that were given and have no effect without what is needed."""
-    if names := " ".join(name for name, value in given.items() if value):
-        raise UsageError(f"no effect without {needed}", where=names, remedy=f"add {needed}, or leave it out")

@@ -31,6 +31,10 @@ LAUNCHERS: dict[str, type[Launcher]] = {
     "fake": Fake,
 }
 
+OF_RANKS = tuple(name for name, kind in LAUNCHERS.items() if kind.starts_ranks and kind.origin == "measured")
+"""those that start ranks on real machines"""
+THEIR_OPTIONS = tuple(kind.takes for name in OF_RANKS if (kind := LAUNCHERS[name]).takes)
+
 NOTHING: Mapping[str, str] = MappingProxyType({})
 """no options"""
 

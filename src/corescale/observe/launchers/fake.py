@@ -31,6 +31,7 @@ class Fake(Launcher):
     """See Launcher. Its launches take no time: more than 50,000 a second."""
 
     only_if_asked = True
+    origin = "fake"
     virtual = True
     takes = "landscape"
 
@@ -121,7 +122,7 @@ class Fake(Launcher):
             let_fail=status in ("failed", "signal") and self._experiment.lets_fail,
             tail=failure.tail if failure is not None else "",
             noise=Noise(steal=place.noise.steal / (1 - place.noise.steal) * wall * place.p) if slow else _QUIET,
-            origin="fake",
+            origin=self.origin,
             oversubscribed=place.oversubscribed,
         )
         self._clock += wall + self._landscape.between

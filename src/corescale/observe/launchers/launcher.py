@@ -10,7 +10,7 @@ from corescale.declare.experiment import Experiment
 from corescale.declare.plan import Invocation
 from corescale.errors import UsageError
 from corescale.machine import Machine
-from corescale.records import Configuration, Layout, Record
+from corescale.records import Configuration, Layout, Origin, Record
 
 
 class Launcher(ABC):
@@ -24,6 +24,8 @@ class Launcher(ABC):
     """Whether it is used only if --on names it."""
     virtual: ClassVar[bool] = False
     """Whether it has a virtual clock: it starts no program, and nothing takes any real time."""
+    origin: ClassVar[Origin] = "measured"
+    """The origin of every number of its records."""
     binds: ClassVar[bool] = True
     """Whether it can restrict a launch to CPUs that a factor chooses."""
     takes: ClassVar[str] = ""

@@ -57,6 +57,7 @@ class Simgrid(SpawningLauncher):
 
     starts_ranks = True
     only_if_asked = True
+    origin = "simulated"
     binds = False
     takes = "platform"
     has_slots = True
@@ -165,7 +166,7 @@ class Simgrid(SpawningLauncher):
     def _watched(self, invocation: Any, watching: Sequence[Any]) -> Record:
         record = super()._watched(invocation, watching)
         busy = min(record.threads_asked, self._platform.cores * self._platform.nodes) if record.ok else 0
-        return replace(record, origin="simulated", user=record.wall * busy)
+        return replace(record, origin=self.origin, user=record.wall * busy)
 
     def _launch_of(self, configuration: Configuration, phase: Phase = "measure") -> Launch:
         launch = super()._launch_of(configuration, phase)
