@@ -107,7 +107,7 @@ T apply_any(unsigned operation, const T& x, const T& y) {
     case 35:
       return fmod(x, y);
     case 36:
-      return copysign(x, y);
+      return isnan(y) ? T(x) : T(copysign(x, y));  // the sign of NaN differs from one compilation to the next
     case 37:
       return asin(x) + acosh(y);
     case 38:

@@ -104,7 +104,7 @@ class function {
   /// H v at x, where H is the Hessian of the sum of weights[i] y[i]. Leaves the function where it stands.
   std::vector<Base> hessian_vector(std::span<const Base> x, std::span<const Base> v,
                                    std::span<const Base> weights) {
-    using line = series<Base, 1>;
+    using line = detail::line<Base>;
     require_size("hessian_vector", "x", x.size(), domain());
     require_size("hessian_vector", "v", v.size(), domain());
     require_size("hessian_vector", "weights", weights.size(), range());

@@ -321,7 +321,7 @@ struct equal {
   static bool holds(const auto& x, const auto& y) { return x == y; }
 };
 
-/// left compared to right ? x : y. Where T records, each evaluation decides anew (detail/statement.hpp).
+/// left compared to right ? x : y. Where T records, each evaluation decides anew (detail/operators.hpp).
 template <class Comparison, class T>
 T choose(Comparison, const T& left, const T& right, const T& x, const T& y) {
   return Comparison::holds(left, right) ? x : y;

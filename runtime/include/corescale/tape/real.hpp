@@ -6,7 +6,7 @@
 #include <ostream>
 #include <type_traits>
 
-#include "corescale/tape/detail/statement.hpp"
+#include "corescale/tape/detail/operators.hpp"
 
 namespace corescale::inline v0 {
 

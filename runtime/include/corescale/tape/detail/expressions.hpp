@@ -42,6 +42,7 @@ struct step_writer {
 //   all_open, each      whether all its leaves are of this recording; f(leaf) for all
 //   write<Needed, Anew> what is kept; Anew: constants are there
 //   read                the node from the values of the variables and the constants that are kept
+//   over<T>             the node whose values are T's, for which read() takes the constants that were kept of this one
 //   kept                its value, where it is needed, from what is kept
 //   back<Needed, Zero>  hands its adjoint on; Zero: it may be 0
 //   tangent<Needed>     its tangent from those of the variables
@@ -52,6 +53,8 @@ struct step_writer {
 template <class B>
 struct leaf : expression<leaf<B>> {
   using base_type = B;
+  template <class T>
+  using over = leaf<T>;
   static constexpr unsigned indices = 1, nodes = 1;
   template <bool Needed>
   static constexpr unsigned numbers = Needed ? 1 : 0;
@@ -69,7 +72,7 @@ struct leaf : expression<leaf<B>> {
     if constexpr (Needed) ::new (static_cast<void*>(k)) B(z);
   }
   template <bool Needed>
-  [[gnu::always_inline]] static leaf read(const B*, const std::uint32_t* i, const B* values) {
+  [[gnu::always_inline]] static leaf read(const auto*, const std::uint32_t* i, const B* values) {
     return {values[*i], {}};
   }
   [[gnu::always_inline]] static B kept(const B* k) { return *k; }
@@ -93,6 +96,8 @@ struct leaf : expression<leaf<B>> {
 template <class B, class V = B>
 struct constant : expression<constant<B, V>> {
   using base_type = B;
+  template <class T>
+  using over = constant<T, V>;
   static constexpr unsigned indices = 0, nodes = 1;
   template <bool Needed>
   static constexpr unsigned numbers = 1;
@@ -107,11 +112,11 @@ struct constant : expression<constant<B, V>> {
     if constexpr (!Anew) ::new (static_cast<void*>(k)) B(z);
   }
   template <bool Needed>
-  [[gnu::always_inline]] static constant read(const B* k, const std::uint32_t*, const B*) {
+  [[gnu::always_inline]] static constant read(const auto* k, const std::uint32_t*, const B*) {
     return constant(kept(k));
   }
-  [[gnu::always_inline]] static V kept(const B* k) {
-    if constexpr (std::is_same_v<V, B>) {
+  [[gnu::always_inline]] static V kept(const auto* k) {
+    if constexpr (std::is_same_v<const V*, decltype(k)>) {
       return *k;
     } else {
       return (*k)[0];
@@ -128,6 +133,8 @@ template <class Row, class X>
 struct unary_expression : expression<unary_expression<Row, X>> {
   using base_type = typename X::base_type;
   using B = base_type;
+  template <class T>
+  using over = unary_expression<Row, typename X::template over<T>>;
   static constexpr bool is_linear = std::is_same_v<Row, operations::negate>;
   static constexpr unsigned indices = X::indices, nodes = X::nodes + 1;
   template <bool Needed>
@@ -163,7 +170,8 @@ struct unary_expression : expression<unary_expression<Row, X>> {
     if constexpr (!is_linear && Needed) ::new (static_cast<void*>(k + of_x<Needed> + 1)) B(z);
   }
   template <bool Needed>
-  [[gnu::always_inline]] static unary_expression read(const B* k, const std::uint32_t* i, const B* values) {
+  [[gnu::always_inline]] static unary_expression read(const auto* k, const std::uint32_t* i,
+                                                      const B* values) {
     return unary_expression(X::template read<x_needed<Needed>>(k, i, values));
   }
   [[gnu::always_inline]] static B kept(const B* k) {
@@ -206,6 +214,8 @@ template <class Row, class X, class Y>
 struct binary_expression : expression<binary_expression<Row, X, Y>> {
   using base_type = typename X::base_type;
   using B = base_type;
+  template <class T>
+  using over = binary_expression<Row, typename X::template over<T>, typename Y::template over<T>>;
   static constexpr unsigned indices = X::indices + Y::indices, nodes = X::nodes + Y::nodes + 1;
   static constexpr bool x_varies = X::indices > 0, y_varies = Y::indices > 0;
   static constexpr bool decides = operations::branching<Row>;
@@ -262,7 +272,8 @@ struct binary_expression : expression<binary_expression<Row, X, Y>> {
     if constexpr (keeps_value<Needed>) ::new (static_cast<void*>(k + before_value)) B(z);
   }
   template <bool Needed>
-  [[gnu::always_inline]] static binary_expression read(const B* k, const std::uint32_t* i, const B* values) {
+  [[gnu::always_inline]] static binary_expression read(const auto* k, const std::uint32_t* i,
+                                                       const B* values) {
     return {X::template read<x_needed>(k, i, values),
             Y::template read<y_needed>(k + of_x, i + X::indices, values)};
   }
@@ -344,6 +355,8 @@ struct binary_expression : expression<binary_expression<Row, X, Y>> {
 template <class Comparison, class B>
 struct selection_expression : expression<selection_expression<Comparison, B>> {
   using base_type = B;
+  template <class T>
+  using over = selection_expression<Comparison, T>;
   static constexpr unsigned indices = 4, nodes = 6;
   template <bool Needed>
   static constexpr unsigned numbers = 2;
@@ -366,7 +379,7 @@ struct selection_expression : expression<selection_expression<Comparison, B>> {
     ::new (static_cast<void*>(k + 1)) B(chosen(B(0.0), B(1.0)));
   }
   template <bool Needed>
-  static selection_expression read(const B*, const std::uint32_t* i, const B* values) {
+  static selection_expression read(const auto*, const std::uint32_t* i, const B* values) {
     const auto at = [&](unsigned which) { return leaf<B>(values[i[which]], {}); };
     return {at(0), at(1), at(2), at(3)};
   }
@@ -395,6 +408,8 @@ struct selection_expression : expression<selection_expression<Comparison, B>> {
 template <class B>
 struct input : expression<input<B>> {
   using base_type = B;
+  template <class T>
+  using over = input<T>;
   static constexpr unsigned indices = 0, nodes = 0;
   template <bool Needed>
   static constexpr unsigned numbers = 1;

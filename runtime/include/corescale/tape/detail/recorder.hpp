@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "corescale/tape/detail/cheap.hpp"
 #include "corescale/tape/tape_misuse.hpp"
 
 // What a recording consists of, and what a statement needs to record itself.
@@ -33,6 +34,22 @@ struct step {
   std::uint16_t x, y;  ///< the steps that give its operands
 };
 
+/// A value and its derivative along a direction.
+template <class Base>
+using line = series<Base, 1>;
+
+/// Whether statements over Base are compiled for lines. Series of other orders, and those of other types, are evaluated step by step.
+template <class Base>
+inline constexpr bool has_lines = is_cheap<Base>&& is_cheap<line<Base>>;
+
+/// The sweeps of a kind over lines; none without has_lines. They keep nothing: `back` finds anew what it needs of the values.
+template <class Base>
+struct line_sweeps {
+  void (*forward)(const std::byte* block, line<Base>* values, std::size_t i, std::size_t count) = nullptr;
+  const std::byte* (*back)(const std::byte* block, const line<Base>* values, line<Base>* adjoints,
+                           std::size_t i, std::size_t count) = nullptr;
+};
+
 /// What the statements of one type have in common. Of a statement is recorded a block: the numbers that are kept of it, and the numbers of the
 /// variables that are its operands. Statement i gives variable i. Statements of one kind in a row are a run, and have their kind once.
 /// The functions take a run: the block of its first statement in the order of the sweep, the number of that, and how many there are.
@@ -43,6 +60,7 @@ struct kind {
   /// Values from those of the operands, and what is kept anew; from the first statement to the last.
   void (*forward)(std::byte* block, Base* values, std::size_t i, std::size_t count);
   void (*tangent)(const std::byte* block, Base* tangents, std::size_t i, std::size_t count);
+  line_sweeps<Base> lines;
   std::uint32_t bytes;    ///< of a block
   std::uint16_t numbers;  ///< how many are kept in it
   std::uint16_t size;     ///< how many steps a statement has

@@ -11,8 +11,8 @@
 #include "corescale/tape/operations.hpp"
 #include "corescale/tape/series.hpp"
 
-// Sweeps over series of Base, step by step: so no statement is compiled for series, and each row of the table of operations is compiled
-// once.
+// Sweeps over series of Base. Lines, where statements are compiled for them, are evaluated statement by statement. All others are
+// evaluated step by step: so each row of the table of operations is compiled once for them.
 namespace corescale::inline v0::detail {
 
 template <class Row, class T>
@@ -175,7 +175,17 @@ class interpreter {
   std::vector<T> results_, adjoints_;
 };
 
+template <class Base, class T>
+inline constexpr bool are_lines = has_lines<Base>&& std::is_same_v<T, line<Base>>;
+
 /// All values in T; the caller has set those of the independent variables. Throws branch_change.
+template <class Base, class Alloc, class T>
+requires are_lines<Base, T>
+void forward_sweep_over(const statement_list<Base, Alloc>& all, T* values) {
+  for_each_run(all, [&](const kind<Base>& of, const std::byte* block, std::size_t i, std::size_t count) {
+    of.lines.forward(block, values, i, count);
+  });
+}
 template <class Base, class Alloc, class T>
 void forward_sweep_over(const statement_list<Base, Alloc>& all, T* values) {
   interpreter<Base, T> at(values);
@@ -187,6 +197,14 @@ void forward_sweep_over(const statement_list<Base, Alloc>& all, T* values) {
 
 /// The reverse sweep over values of a forward_sweep_over(). adjoints: of all variables; the caller has set those
 /// that it starts from.
+template <class Base, class Alloc, class T>
+requires are_lines<Base, T>
+void reverse_sweep_over(const statement_list<Base, Alloc>& all, T* values, T* adjoints) {
+  for_each_run_back(all, last_index,
+                    [&](const kind<Base>& of, const std::byte* block, std::size_t i, std::size_t count) {
+                      return of.lines.back(block, values, adjoints, i, count);
+                    });
+}
 template <class Base, class Alloc, class T>
 void reverse_sweep_over(const statement_list<Base, Alloc>& all, T* values, T* adjoints) {
   interpreter<Base, T> at(values);
