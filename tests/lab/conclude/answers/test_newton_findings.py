@@ -21,7 +21,7 @@ from support.play import record
 
 Truth = Callable[[Configuration, int], float]
 """seconds of a configuration that has so many processors"""
-NEWTON, ALLOCATORS = "multi_newton", "multi_newton_allocators"
+NEWTON, ALLOCATORS, CPPAD = "multi_newton", "multi_newton_allocators", "multi_newton_cppad"
 
 
 def machine(cores: int) -> Machine:
@@ -60,41 +60,77 @@ def curved(c: Configuration, cores: int) -> float:
     return math.pow(perfect(c, cores), 1.15)
 
 
+def proportional(c: Configuration, cores: int) -> float:
+    return float(c["terms"]) / min(c.layout.p, cores)
+
+
 def stuck(c: Configuration, cores: int) -> float:
     """Nothing is gained beyond 10 threads."""
     return perfect(c, min(cores, 10))
 
 
-TWO = {"threads": 2}
+TWO, MANY = {"threads": 2}, {"threads": 48}
 HOLDS_AND_FAILS: dict[tuple[str, str], tuple[Truth, Truth]] = {
-    (NEWTON, "contiguous_beats_system"): (but(1.2, memory="system", **TWO), but(0.8, memory="system", **TWO)),
-    (NEWTON, "separate_beats_contiguous"): (but(1.2, memory="contiguous", **TWO), but(0.8, memory="contiguous", **TWO)),
+    (NEWTON, "contiguous_beats_system_here"): (but(1.2, memory="system", **TWO), but(0.8, memory="system", **TWO)),
+    (NEWTON, "separate_beats_contiguous_here"): (
+        but(1.2, memory="contiguous", **TWO), but(0.8, memory="contiguous", **TWO)),
     (NEWTON, "no_difference_by_hand"): (perfect, but(1.1, memory="system")),
     (NEWTON, "contiguous_as_system_with_chunks"): (but(1.3, memory="system"), but(1.2, memory="system", **TWO)),
     (NEWTON, "separate_as_contiguous_with_chunks"): (perfect, but(1.2, memory="contiguous", **TWO)),
     (NEWTON, "openmp_beats_pthread"): (but(1.1, threading="pthread"), but(1.1, threading="openmp")),
     (NEWTON, "openmp_beats_boost"): (but(1.1, threading="boost"), but(1.1, threading="openmp")),
-    (NEWTON, "openmp_beats_pthread_barrier"): (but(1.1, threading="pthread_barrier"), but(1.1, threading="openmp")),
-    (NEWTON, "openmp_beats_boost_barrier"): (but(1.1, threading="boost_barrier"), but(1.1, threading="openmp")),
     (NEWTON, "one_thread_of_openmp"): (perfect, but(1.1, threading="openmp")),
+    (NEWTON, "one_thread_of_pthread"): (perfect, but(1.1, threading="pthread_barrier")),
+    (NEWTON, "one_thread_of_boost"): (perfect, but(1.1, threading="boost_barrier")),
+    (NEWTON, "openmp_as_pthread_on_one_thread"): (perfect, but(1.1, threading="pthread_barrier")),
+    (NEWTON, "openmp_as_boost_on_one_thread"): (perfect, but(1.1, threading="boost_barrier")),
     (NEWTON, "versions_alike_on_one_thread"): (perfect, but(1.1, memory="system")),
+    (NEWTON, "contiguous_alike_on_one_thread"): (perfect, but(1.1, memory="contiguous")),
     (NEWTON, "linear_by_hand"): (perfect, curved),
     (NEWTON, "linear_with_ad"): (perfect, curved),
-    (NEWTON, "knee_of_figure_2"): (perfect, lambda c, cores: float(c["terms"]) / min(c.layout.p, cores)),
-    (ALLOCATORS, "false_sharing"): (but(4, memory="contiguous", **TWO), perfect),
+    (NEWTON, "knee_of_figure_2"): (perfect, proportional),
+    (NEWTON, "knee_of_figure_6"): (perfect, proportional),
     (ALLOCATORS, "false_sharing_beside_its_control"): (
-        but(4, memory="contiguous", **TWO), but(4, but(4, memory="contiguous", **TWO), memory="separate", **TWO)),
+        but(4, memory="contiguous", **TWO), but(4, memory="separate", **TWO)),
+    (ALLOCATORS, "no_false_sharing"): (but(1.5, **TWO), but(1.5, memory="separate", **TWO)),
     (ALLOCATORS, "cost_of_2011_0"): (but(1.2, memory="system"), but(1.2, memory="bare")),
     (ALLOCATORS, "one_at_a_time"): (but(1.3, MALLOC_ARENA_MAX="1", **TWO), but(0.8, MALLOC_ARENA_MAX="1", **TWO)),
+    (CPPAD, "holding_pays_here"): (but(1.2, tape="cppad_unheld", **TWO), but(1.2, tape="cppad_unheld")),
+    (CPPAD, "holding_makes_no_difference_on_one_thread"): (perfect, but(1.2, tape="cppad_unheld")),
 }  # fmt: skip
 """a truth at which a finding holds, and one at which it does not"""
+ON_48_CORES: dict[tuple[str, str], tuple[Truth, Truth]] = {
+    (NEWTON, "contiguous_beats_system"): (but(1.2, memory="system", **MANY), but(0.8, memory="system", **MANY)),
+    (NEWTON, "separate_beats_contiguous"): (
+        but(1.2, memory="contiguous", **MANY), but(0.8, memory="contiguous", **MANY)),
+    (NEWTON, "openmp_beats_pthread_barrier"): (
+        but(1.1, threading="pthread_barrier", **MANY), but(1.1, threading="openmp", **MANY)),
+    (NEWTON, "openmp_beats_boost_barrier"): (
+        but(1.1, threading="boost_barrier", **MANY), but(1.1, threading="openmp", **MANY)),
+    (CPPAD, "holding_pays"): (but(1.2, tape="cppad_unheld", **MANY), but(0.8, tape="cppad_unheld", **MANY)),
+}  # fmt: skip
+"""the same of claims about the source's 48 threads"""
+
+
+def fails(study: str, name: str, truth: Truth, cores: int = 2, levels: Sequence[str] = ()) -> bool:
+    """Whether the answers hold nowhere, and do not hold at one place at least."""
+    found = verdicts(study, name, truth, cores, levels)
+    return "holds" not in found and bool(found & {"does not hold", "equal"})
 
 
 @pytest.mark.parametrize(("study", "name"), HOLDS_AND_FAILS)
 def test_a_finding_holds_where_it_is_true_and_fails_where_it_is_not(study: str, name: str) -> None:
     true, false = HOLDS_AND_FAILS[study, name]
     assert verdicts(study, name, true) == {"holds"}
-    assert verdicts(study, name, false) == {"does not hold"}
+    assert fails(study, name, false)
+
+
+@pytest.mark.parametrize(("study", "name"), ON_48_CORES)
+def test_claims_of_48_threads_are_asked_of_48_cores_alone(study: str, name: str) -> None:
+    true, false = ON_48_CORES[study, name]
+    assert verdicts(study, name, true, 48, ["threads=1,48"]) == {"holds"}
+    assert fails(study, name, false, 48, ["threads=1,48"])
+    assert verdicts(study, name, true, 24) == {"not on this machine"}
 
 
 def test_both_forms_by_hand_are_answered() -> None:
@@ -114,11 +150,19 @@ def test_an_allocator_that_is_slow_on_one_thread_too_makes_nobody_wait() -> None
 def test_other_derivatives_do_not_count_as_one_thread_of_this_one() -> None:
     """By hand system is as fast as contiguous; on a tape it is twice as slow at one thread and at two."""
     twice = but(2, memory="system", derivative="study-tape")
-    for answer in said(NEWTON, "contiguous_beats_system", twice):
+    for answer in said(NEWTON, "contiguous_beats_system_here", twice):
         assert answer.ratio.estimate == pytest.approx(1, abs=0.01)
 
 
 KNEES = {"knee_of_figure_3": (10, 15, 24), "knee_of_figure_4": (10, 24)}
+GAINS = {"gains_up_to_the_knee_of_figure_3": (1, 10, 15), "gains_up_to_the_knee_of_figure_4": (1, 4, 10)}
+
+
+@pytest.mark.parametrize("name", GAINS)
+def test_before_the_knees_threads_gain(name: str) -> None:
+    few = ["threads=" + ",".join(map(str, GAINS[name]))]
+    assert verdicts(NEWTON, name, perfect, 48, few) == {"holds"}
+    assert fails(NEWTON, name, but(4, perfect, threads=GAINS[name][-1]), 48, few)
 
 
 @pytest.mark.parametrize("name", KNEES)
@@ -134,14 +178,14 @@ def test_knees_are_asked_about_where_there_are_cores(name: str) -> None:
         assert answer.why.startswith("left out of this run: threads=")
 
 
-@pytest.mark.parametrize(("cores", "knees"), [(2, ()), (16, (10, 15)), (24, (10, 15, 24)), (64, (10, 15, 24))])
+@pytest.mark.parametrize(("cores", "knees"), [(2, ()), (16, (10, 15)), (24, (10, 15, 24)), (64, (10, 15, 24, 48))])
 def test_a_machine_that_has_the_cores_gets_the_levels_of_the_knees(cores: int, knees: tuple[int, ...]) -> None:
     made = study_file.experiment(studies.find(NEWTON), machine(cores))
     (threads,) = (factor.levels for factor in made.factors if factor.name == "threads")
-    assert [level for level in threads if level in (10, 15, 24)] == list(knees)
+    assert [level for level in threads if level in (10, 15, 24, 48)] == list(knees)
     assert {1, 2, cores} <= {*threads} and max(map(int, threads)) == cores
     left_out = [line for line in made.left_out if line.startswith("threads=")]
-    assert len(left_out) == 3 - len(knees)
+    assert len(left_out) == 4 - len(knees)
 
 
 def test_the_sources_teams_are_launched_wherever_openmp_is() -> None:
