@@ -19,9 +19,14 @@ from corescale.show.statements import nearness
 
 def known(records: Sequence[Record], experiment: Experiment) -> str:
     """`so far` and the leader, with the origin of numbers that were not measured; empty if nothing was raced yet."""
-    said, marks = sentence(records, experiment), origins(records)
-    mark = f" ({', '.join(marks)})" if marks else ""
-    return f"so far {said}{mark}" if said else ""
+    said = sentence(records, experiment)
+    return f"so far {marked(said, records)}" if said else ""
+
+
+def marked(said: str, records: Sequence[Record]) -> str:
+    """With the origin of numbers that were not measured: `threads=8 takes 2.1 s so far (simulated)`."""
+    marks = origins(records)
+    return f"{said} ({', '.join(marks)})" if marks else said
 
 
 def sentence(records: Sequence[Record], experiment: Experiment) -> str:

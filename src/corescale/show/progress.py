@@ -206,7 +206,8 @@ class State:
         self.blocks = len({record.block for record in records if record.phase == "measure"})
         self.confirmed = len({record.block for record in records if record.phase == "confirm"})
         if self.blocks:
-            self.best = interim.sentence(records, self.experiment) or best_so_far(records, self.experiment)
+            best = interim.sentence(records, self.experiment) or best_so_far(records, self.experiment)
+            self.best = interim.marked(best, records)
 
     @property
     def done(self) -> float | None:

@@ -54,6 +54,16 @@ def test_plain_lines_go_to_stderr_one_a_block(capfd: pytest.CaptureFixture[str])
     assert "left" in lines[-1] and "[" in lines[-1] and "[" not in lines[3]
 
 
+def test_each_line_of_numbers_that_were_not_measured_says_so(capfd: pytest.CaptureFixture[str]) -> None:
+    experiment = samples.scan_experiment(2)
+    made = samples.records(experiment, samples.amdahl(), 2)
+    with progress.create(experiment) as watcher:
+        watcher.block_done(0, [replace(record, origin="simulated") for record in made])
+        watcher.block_done(1, [replace(record, origin="measured") for record in made])
+    simulated, measured = capfd.readouterr().err.splitlines()
+    assert " (simulated); " in simulated and "simulated" not in measured
+
+
 def test_notes_cannot_steer_the_terminal() -> None:
     stream = io.StringIO()
     with progress.create(samples.scan_experiment(8), stream=stream) as watcher:
