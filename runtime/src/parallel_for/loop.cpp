@@ -203,9 +203,10 @@ void timed_loop::work(std::uint32_t id) {
     throw;
   }
   if (id < listened()) seen_[id] = {times, largest << ranges_.shift()};
+  if (!statistics_) return;
   claims_.fetch_add(me.claims, std::memory_order_relaxed);
   steals_.fetch_add(me.steals, std::memory_order_relaxed);
-  if (statistics_ && id < statistics_->shares.size())
+  if (id < statistics_->shares.size())
     statistics_->shares[id] = {static_cast<std::uint64_t>(times.iterations()), me.claims, me.steals,
                                static_cast<double>(first - start_) * tick_ns_,
                                static_cast<double>(last - first) * tick_ns_};
