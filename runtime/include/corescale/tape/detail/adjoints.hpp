@@ -2,6 +2,7 @@
 #pragma once
 
 #include "corescale/tape/detail/cheap.hpp"
+#include "corescale/tape/operations.hpp"
 
 // What sweeps ask of the type of their tangents and adjoints.
 namespace corescale::inline v0 {
@@ -28,6 +29,10 @@ bool is_zero(const real<Base>& x) {
   return !x.is_variable() && is_zero(x.value());
 }
 
+/// An operation of the table as a statement of its own, where one of the numbers may be a parameter.
+template <class Row, class B>
+real<B> immediate(const real<B>& x, const real<B>& y);
+
 /// weight * partial. What is known to be 0 or 1 is not recorded again.
 template <class T, class V>
 [[gnu::always_inline]] inline T times(const T& weight, const V& partial) {
@@ -37,7 +42,7 @@ template <class Base>
 real<Base> times(const real<Base>& weight, const real<Base>& partial) {
   if (is_zero(partial)) return real<Base>(0.0);
   const bool is_one = !partial.is_variable() && is_zero(static_cast<Base>(partial.value() - Base(1.0)));
-  return is_one ? weight : real<Base>(weight * partial);
+  return is_one ? weight : immediate<operations::multiply>(weight, partial);
 }
 
 /// sum += weight, likewise.

@@ -243,6 +243,8 @@ struct binary_expression : expression<binary_expression<Row, X, Y>> {
   [[gnu::always_inline]] static B value_of(const auto& first, const auto& second) {
     if constexpr (decides) {
       return B(0.0);
+    } else if constexpr (records<B>) {
+      return immediate<Row>(first, second);
     } else if constexpr (has_partials) {
       return static_cast<B>(Row::value(static_cast<const B&>(first), static_cast<const B&>(second)));
     } else {
