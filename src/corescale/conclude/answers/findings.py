@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether a declared statement holds: the ratio y(a) / y(b) within blocks, or the difference, from one interval.
 
-In each block, and at each level of every factor that neither side names, the sides are compared by the difference of
-their mean logarithms; the differences of a block are averaged. So each block gives one number, and the interval is that
-of docs/measuring.md: the pseudomedian of the blocks' log-ratios with the signed-rank interval.
+In each block, at each level of every factor that neither side names, the sides differ by their mean logarithms; these
+differences are averaged. So each block gives one number, with the signed-rank interval of docs/measuring.md.
 
 The mean over those levels is shown, but it proves nothing about each level. What intervals prove is in
 claim_verdicts.py. Findings along a factor are in thresholds.py.
@@ -130,8 +129,6 @@ def _answer(
         if sides[name]["_log"].notna().sum() == 0:
             return missing(finding, at, _unmeasured(finding, found, sides[name], {**finding.where, **at, **side}))
     compared = rows.loc[sides["a"].index.union(sides.get("b", sides["a"]).index)]
-    if why := lacking(compared, finding.needs):
-        return missing(finding, at, why)
     if "b" in sides and sides["a"].index.equals(sides["b"].index):
         return missing(finding, at, f"{said(finding.a)} and {said(finding.b or {})} are the same launches here")
     chosen = ""
@@ -146,6 +143,9 @@ def _answer(
     table = table[table.notna().mean(axis=1) > MOSTLY].dropna(axis="columns")
     if table.empty:
         return missing(finding, at, "too many launches failed")
+    on_both_sides = compared.assign(_all=0).set_index(["_all", *cell]).index.isin(table.index)
+    if why := lacking(compared[on_both_sides], finding.needs):
+        return missing(finding, at, why)
     lost = _left_out([failed[selected(failed, side, among)] for side in finding.sides.values()], table, cell)
     confidence = experiment.stop.confidence
     shown = float if finding.difference else math.exp

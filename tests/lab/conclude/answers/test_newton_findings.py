@@ -203,3 +203,14 @@ def test_what_a_run_leaves_out_is_not_said_to_have_failed() -> None:
     assert (answer.verdict, answer.why) == ("not on this machine", "left out of this run: derivative=hand,hand-opaque")
     for one in said(NEWTON, "one_thread_of_spin", perfect, levels=("threading=openmp,none",)):
         assert one.why == "left out of this run: threading=spin"
+
+
+@pytest.mark.parametrize("name", ["versions_alike_on_one_thread", "contiguous_alike_on_one_thread"])
+def test_a_team_of_which_a_run_has_one_version_does_not_count_as_compared(name: str) -> None:
+    assert verdicts(NEWTON, name, but(1.2, memory="system", threading="spin")) == {"holds"}
+    barriers = ["pthread_barrier", "boost_barrier"]
+
+    def apart(c: Configuration, cores: int) -> float:
+        return math.nan if c["threading"] in barriers and c["memory"] != "separate" else perfect(c, cores)
+
+    assert verdicts(NEWTON, name, apart) == {"not on this machine"}
