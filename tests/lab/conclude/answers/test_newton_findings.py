@@ -82,6 +82,7 @@ HOLDS_AND_FAILS: dict[tuple[str, str], tuple[Truth, Truth]] = {
     (NEWTON, "one_thread_of_openmp"): (perfect, but(1.1, threading="openmp")),
     (NEWTON, "one_thread_of_pthread"): (perfect, but(1.1, threading="pthread_barrier")),
     (NEWTON, "one_thread_of_boost"): (perfect, but(1.1, threading="boost_barrier")),
+    (NEWTON, "one_thread_of_spin"): (perfect, but(1.1, threading="spin")),
     (NEWTON, "openmp_as_pthread_on_one_thread"): (perfect, but(1.1, threading="pthread_barrier")),
     (NEWTON, "openmp_as_boost_on_one_thread"): (perfect, but(1.1, threading="boost_barrier")),
     (NEWTON, "versions_alike_on_one_thread"): (perfect, but(1.1, memory="system")),
@@ -95,8 +96,12 @@ HOLDS_AND_FAILS: dict[tuple[str, str], tuple[Truth, Truth]] = {
     (ALLOCATORS, "no_false_sharing"): (but(1.5, **TWO), but(1.5, memory="separate", **TWO)),
     (ALLOCATORS, "cost_of_2011_0"): (but(1.2, memory="system"), but(1.2, memory="bare")),
     (ALLOCATORS, "one_at_a_time"): (but(1.3, MALLOC_ARENA_MAX="1", **TWO), but(0.8, MALLOC_ARENA_MAX="1", **TWO)),
+    (ALLOCATORS, "contiguous_beats_one_at_a_time"): (
+        but(1.3, memory="system", MALLOC_ARENA_MAX="1", **TWO), but(0.8, memory="system", MALLOC_ARENA_MAX="1", **TWO)),
     (CPPAD, "holding_pays_here"): (but(1.2, tape="cppad_unheld", **TWO), but(1.2, tape="cppad_unheld")),
     (CPPAD, "holding_makes_no_difference_on_one_thread"): (perfect, but(1.2, tape="cppad_unheld")),
+    (CPPAD, "a_third_of_cppad"): (but(4, tape="cppad"), but(2, tape="cppad")),
+    (CPPAD, "scales_as_cppad"): (perfect, but(1.2, tape="library", **TWO)),
 }  # fmt: skip
 """a truth at which a finding holds, and one at which it does not"""
 ON_48_CORES: dict[tuple[str, str], tuple[Truth, Truth]] = {
@@ -138,9 +143,11 @@ def test_both_forms_by_hand_are_answered() -> None:
         assert {answer.at["derivative"] for answer in said(NEWTON, name, perfect)} == {"hand", "hand-opaque"}
 
 
-@pytest.mark.skipif(allocators.find("tcmalloc") is None, reason="tcmalloc is not installed")
-def test_an_allocator_that_is_slow_on_one_thread_too_makes_nobody_wait() -> None:
-    name, other = "faster_than_tcmalloc", {"memory": "system", "allocator": "tcmalloc"}
+@pytest.mark.parametrize("peer", ["tcmalloc", "hoard", "mimalloc", "jemalloc", "tbbmalloc", "scudo"])
+def test_an_allocator_that_is_slow_on_one_thread_too_makes_nobody_wait(peer: str) -> None:
+    if allocators.find(peer) is None:
+        pytest.skip(allocators.absent(peer))
+    name, other = f"faster_than_{peer}", {"memory": "system", "allocator": peer}
     assert verdicts(ALLOCATORS, name, but(1.3, **other, **TWO)) == {"holds"}
     assert verdicts(ALLOCATORS, name, but(0.8, **other, **TWO)) == {"does not hold"}
     slow = said(ALLOCATORS, name, but(1.3, **other))
