@@ -45,14 +45,23 @@ MOST_SAID = 1 << 20
 """bytes of salloc's errors that are read"""
 POLL = 0.2
 """seconds between two looks at whether waiting was cancelled"""
+BEAT, LOST = 60, 200
+"""seconds between two signs of life of salloc, and without one, after which the first node cancels the job"""
 HOLD = """
 echo "$SLURM_JOB_ID" $(scontrol show hostnames "$SLURM_JOB_NODELIST")
 env | grep ^SLURM_
 echo
-exec cat
+{{
+while kill -0 $PPID && echo; do sleep {beat}; done 2>/dev/null &
+cat
+kill $!
+kill -0 $PPID && echo end
+}} | srun --overlap --nodes=1 --ntasks=1 --mpi=none --input=all --output=none --error=none sh -c '
+while said=$(timeout {lost} sh -c "read -r said && echo :\\$said"); do test $said = : || exit 0; done
+scancel $SLURM_JOB_ID'
 """
 """the script that holds an allocation: it prints the job's number and its nodes, Slurm's variables, and an empty line;
-it ends when its pipe does"""
+it ends when its pipe does, and salloc gives the nodes back. If salloc is no longer there, a step on a node does"""
 OF_COMMANDS = re.compile(r"(SQUEUE|SINFO|SCONTROL|SCANCEL)_")
 """variables that change what Slurm's commands say"""
 OF_A_JOB = re.compile(r"SLURM(D|_(?!CONF$|CLUSTERS$|JWT$))|(OMPI_COMM_WORLD|PMI)_|PMIX_(?!MCA_)")
@@ -74,7 +83,7 @@ class Allocation:
         self._note: Callable[[str], None] = lambda _: None
         self._name = f"corescale-{platform.node()}-{os.getpid()}-{next(_NUMBERS)}"
         own = ("salloc", "--exclusive", "--kill-command", f"--job-name={self._name}", f"--nodes={nodes}")
-        argv = (*_guard(), *own, *words, "sh", "-c", HOLD)
+        argv = (*_guard(), *own, *words, "sh", "-c", HOLD.format(beat=BEAT, lost=LOST))
         self._errors = os.memfd_create("salloc")  # a pipe that nobody reads would hold up a salloc that says much (-vv)
         self._salloc = subprocess.Popen(
             argv,

@@ -179,6 +179,50 @@ def test_a_job_whose_holder_was_killed_is_ended() -> None:
     assert slurm.emptied(5)
 
 
+def name(process: int) -> str:
+    return Path(f"/proc/{process}/comm").read_text().strip()
+
+
+def below(process: int) -> list[int]:
+    """The processes that a process has started, and those that these have."""
+    found = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    return [pid for child in map(int, found) for pid in (child, *below(child))]
+
+
+IMPATIENT = """
+from corescale.observe.launchers import allocation
+from corescale.cli import main
+allocation.BEAT, allocation.LOST = 1, 4
+main()
+"""
+
+
+@pytest.mark.parametrize("spared", ["no", "corescale-spawn", "srun"])
+def test_a_node_cancels_the_job_if_corescale_and_salloc_are_killed_together(place: Path, spared: str) -> None:
+    """Nothing that Slurm or corescale runs here is left, as if this machine had failed; or the program of that name."""
+    words = ("scan", "--on", "slurm", "--nodes", "1", "-r", "1", "--", "sh", "-c", "sleep 6; echo $$ >pid; sleep 99")
+    running = subprocess.Popen((sys.executable, "-c", IMPATIENT, *words), cwd=place, stderr=subprocess.DEVNULL)
+    assert eventually(lambda: (place / "pid").exists() and (place / "pid").read_text().strip(), 60)
+    assert "RUNNING" in slurm.queue(), "after a time longer than a node waits"
+    every = [pid for pid in (running.pid, *below(running.pid)) if name(pid) != spared]
+    for kind in (signal.SIGSTOP, signal.SIGKILL):
+        for process in every:
+            os.kill(process, kind)
+    running.wait()
+    assert slurm.emptied(30), slurm.queue()
+    for left in place.glob("corescale-launch-*"):
+        os.utime(left, (0, 0))  # as after a minute
+    corescale.scan("true", on="slurm", nodes=[1], runs=1, out=place / "later")
+
+
+def test_a_job_that_was_given_back_has_completed() -> None:
+    held = launcher.Allocation(1, ())
+    held.wait(lambda: False, print)
+    job = held.job
+    held.release()
+    assert eventually(lambda: "JobState=COMPLETED" in slurm.said("scontrol", "show", "job", job), 20)
+
+
 def test_a_folder_for_temporary_files_that_only_this_machine_has_does_no_harm(place: Path) -> None:
     (place / "private").mkdir()
     makes = 'mount -t tmpfs none private && mkdir private/job && TMPDIR=$PWD/private/job exec "$@"'
