@@ -26,6 +26,11 @@ CAUSES: Mapping[str, tuple[str, str]] = {
     r"(?s)execve\(\): \S+: No such file.*?error: (\S+): task": NO_FOLDER,
     r"(?m)^(\S+ has no /.*/corescale-spawn)$": NO_SPAWNER,
     r"failed on node (\S+): Job credential expired": ("{} starts no rank: the job's credential has expired", CLOCK),
+    r"(?m)^Host key for (\S+) has changed": (
+        "the host key of {} has changed",
+        "if it should, ssh-keygen -R removes the old one",
+    ),
+    r"(?mi)^(.*could not resolve hostname.*)$": ("{}", "is its name in the file of hosts right?"),
     r"(?m)^(.*key verification failed.*|No \S+ host key is known for.*)$": (
         "{}",
         "ssh to the host once, and accept it",

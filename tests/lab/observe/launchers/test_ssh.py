@@ -140,6 +140,20 @@ def test_a_host_that_does_not_answer_is_named(file: Path, monkeypatch: pytest.Mo
 
 
 @needs_hosts
+def test_a_host_whose_key_has_changed_is_named(file: Path, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = hosts.addresses(file)
+    known, agent = place / "known", place / "agent"
+    keys = {host: (file.parent / key).read_text() for host, key in ((first, "key.pub"), (second, "id.pub"))}
+    known.write_text("".join(f"{host} {key}" for host, key in keys.items()))
+    agent.write_text(f'#!/bin/sh\nexec ssh -i {file.parent}/id -o UserKnownHostsFile={known} "$@"\n')
+    agent.chmod(0o755)
+    monkeypatch.setenv(hosts.AGENT_VARIABLE, str(agent))
+    with pytest.raises(UnavailableError, match=f"^the host key of {second} has changed; .*ssh-keygen -R") as raised:
+        corescale.scan("true", on="ssh", hosts=file, nodes=[2], runs=1)
+    assert "\n" not in str(raised.value)
+
+
+@needs_hosts
 def test_a_host_whose_key_nobody_knows_is_named_though_ssh_does_not_name_it(
     file: Path, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -181,6 +195,7 @@ def test_a_host_that_does_not_see_the_folder_is_named(file: Path, monkeypatch: p
     [
         ("Host key verification failed.", "ssh to the host once, and accept it"),
         ("me@far: Permission denied (publickey).", "ssh must need no password"),
+        ("ssh: Could not resolve hostname far.example.org: Name or service not known", "is its name in the file"),
         ("bash: orted: command not found", "Open MPI must be on the PATH"),
         ("kex_exchange_identification: Connection closed by remote host", "docs/cluster.md"),
     ],
@@ -193,7 +208,7 @@ def test_what_ssh_says_is_the_reason(says: str, remedy: str, place: Path, monkey
     monkeypatch.setenv(hosts.AGENT_VARIABLE, str(agent))
     monkeypatch.setenv("OMPI_MCA_plm_rsh_args", "-p 2222")
     (place / "hosts").write_text("far.example.org slots=2\n")
-    with pytest.raises(UnavailableError, match=f"^far.example.org: {re.escape(says)}; .*{remedy}") as raised:
+    with pytest.raises(UnavailableError, match=f"^(far.example.org: )?{re.escape(says)}; .*{remedy}") as raised:
         corescale.scan("true", on="ssh", hosts="hosts", nodes=[1], runs=1)
     assert "\n" not in str(raised.value)
     assert "-p 2222 -o BatchMode=yes -o ConnectTimeout=20 far.example.org " in (place / "asked").read_text()
