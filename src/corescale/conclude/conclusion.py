@@ -40,13 +40,13 @@ def conclude(
 
     `finished`: the run was not interrupted.
     """
-    ended = decision(records, experiment, finished=finished)
+    said = answer(records, experiment, gate) if experiment.stop.rule != "calm" else None
+    ended = decision(records, experiment, said.answers if isinstance(said, Study) else None, finished=finished)
     width = None if experiment.stop.rule == "race" else ended.reached_width
     found = warnings(records, experiment, width)
-    if experiment.stop.rule == "calm":
+    if said is None:
         said = answer(found.undisturbed if calm_decide(found.undisturbed, experiment) else records, experiment, gate)
         return Concluded(said, ended, found.lines, found.noisy, None)
-    said = answer(records, experiment, gate)
     again, lines, fewer = None, found.lines, len(found.undisturbed) < len(records)
     if fewer and not _enough(records, found.undisturbed, experiment):
         lines += ("noise: without those blocks too few are left for a second answer",)

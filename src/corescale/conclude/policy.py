@@ -6,11 +6,11 @@ Measuring stops by a width that was declared beforehand and is looked at only as
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from corescale.conclude.answers.study import open_ones, together
+from corescale.conclude.answers.study import Said, every_answer, open_ones, together
 from corescale.conclude.answers.verdict import compare
 from corescale.conclude.budget import Budget
 from corescale.conclude.race.race import Race
@@ -105,13 +105,20 @@ class Decided(Uniform):
 
     def wanted(self) -> tuple[Configuration, ...]:
         """The configurations whose findings were open at the last look."""
-        running, blocks = super().wanted(), self.blocks
-        look = max((look for look in self.experiment.stop.looks if look <= blocks), default=0)
+        running, look = super().wanted(), self._look()
         if not look:
             return running
         if look not in self._open:
-            self._open[look] = open_ones(self.records, self.experiment)
+            self.know(every_answer(self.records, self.experiment))
         return tuple(one for one in self._open[look] if one in running)
+
+    def know(self, said: Iterable[Said]) -> None:
+        """`said`: every answer of the records so far."""
+        self._open[self._look()] = open_ones(said, self.records, self.experiment)
+
+    def _look(self) -> int:
+        blocks = self.blocks
+        return max((look for look in self.experiment.stop.looks if look <= blocks), default=0)
 
     def decision(self) -> Decision:
         """Whether every finding is decided, or the most blocks were made."""
@@ -184,16 +191,20 @@ def uniform(experiment: Experiment) -> Uniform:
     return UNIFORM.get(experiment.stop.rule, Uniform)(experiment)
 
 
-def decision(records: Sequence[Record], experiment: Experiment, *, finished: bool = False) -> Decision:
+def decision(
+    records: Sequence[Record], experiment: Experiment, said: Iterable[Said] | None = None, *, finished: bool = False
+) -> Decision:
     """Why measuring ended. A race attains a bound of the regret, and no width.
 
-    `finished`: it was not interrupted. A clock may have ended it although the records alone show time for one more
-    block.
+    `said`: every answer of a study, if known. `finished`: it was not interrupted. A clock may have ended it although
+    the records alone show time for one more block.
     """
     if experiment.stop.rule != "race":
         policy = uniform(experiment)
         for record in records:
             policy.add(record)
+        if said is not None and isinstance(policy, Decided):
+            policy.know(said)
         ended = policy.decision()
         return replace(ended, reason="budget") if finished and ended.reason is None else ended
     answer = Race.of(records, experiment).answer()

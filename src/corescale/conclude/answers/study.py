@@ -7,7 +7,7 @@ findings, cannot undo it.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -43,12 +43,12 @@ class Study:
 
 def study(records: Sequence[Record], experiment: Experiment) -> Study:
     """The answer to a study, from its measured records."""
-    rows = frame(records, experiment)
-    return Study(scan(records, experiment, models=False), tuple(every_answer(rows, experiment)))
+    return Study(scan(records, experiment, models=False), tuple(every_answer(records, experiment)))
 
 
-def every_answer(rows: "pd.DataFrame", experiment: Experiment) -> Iterator[Said]:
+def every_answer(records: Sequence[Record], experiment: Experiment) -> Iterator[Said]:
     """Every answer, each finding's together."""
+    rows = frame(records, experiment)
     for output in experiment.study.outputs:
         if isinstance(output, Finding | Overheads):
             yield from answers(rows, experiment, output)
@@ -73,17 +73,18 @@ def answers(rows: "pd.DataFrame", experiment: Experiment, asked: Finding | Overh
     return tuple(first.values())
 
 
-def open_ones(records: Sequence[Record], experiment: Experiment) -> tuple[Configuration, ...]:
-    """The configurations that an open answer compares; they are launched until it is decided."""
-    rows, timed = frame(records, experiment), _timed(records)
-    needed = {timed[row] for one in every_answer(rows, experiment) if one.verdict == "open" for row in one.rows}
+def open_ones(said: Iterable[Said], records: Sequence[Record], experiment: Experiment) -> tuple[Configuration, ...]:
+    """The configurations that an open answer compares; they are launched until it is decided. `said`: every answer of
+    the records."""
+    timed = _timed(records)
+    needed = {timed[row] for one in said if one.verdict == "open" for row in one.rows}
     return tuple(one for one in configurations(experiment) if one in needed)
 
 
 def together(records: Sequence[Record], experiment: Experiment) -> tuple[tuple[Configuration, ...], ...]:
     """Groups of configurations that are compared with each other: they differ only in what the finding compares."""
     timed, found = _timed(records), set[tuple[Configuration, ...]]()
-    for one in every_answer(frame(records, experiment), experiment):
+    for one in every_answer(records, experiment):
         groups: dict[At, set[Configuration]] = {}
         apart = _compared(one.finding, experiment)
         for configuration in {timed[row] for row in one.rows}:

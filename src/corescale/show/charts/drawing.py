@@ -384,7 +384,8 @@ def svg(chart: Chart) -> str:
 
 def inline(name: str, alternative: str, draw: Draw) -> str:
     """The same of any picture: text stays text, colours of look.py are the page's, identifiers begin with `name`."""
-    drawn = _svg(alternative, draw, "none")
+    with mpl.rc_context(STYLE):
+        drawn = _svg(alternative, draw(), "none")
     drawn = re.sub(r'\b(id="|url\(#|xlink:href="#)', rf"\g<1>{name}-", drawn)
     drawn = re.sub(
         "#[0-9a-f]{6}",
@@ -400,18 +401,19 @@ def save(name: str, alternative: str, draw: Draw, folder: Path) -> tuple[Path, P
     png, plain = folder / f"{name}.png", folder / f"{name}.svg"
     drawn = io.BytesIO()
     with mpl.rc_context(STYLE):
-        draw().savefig(drawn, dpi=160, facecolor=PAPER, metadata={"Software": None, "Title": alternative})
+        figure = draw()
+        figure.savefig(drawn, dpi=160, facecolor=PAPER, metadata={"Software": None, "Title": alternative})
+        written = _svg(alternative, figure, PAPER)
     files.write(str(png), drawn.getvalue())
-    files.write(str(plain), _svg(alternative, draw, PAPER))
+    files.write(str(plain), written)
     return png, plain
 
 
-def _svg(alternative: str, draw: Draw, paper: str) -> str:
-    """The SVG without matplotlib's style element, which would apply to a whole page; its two lines are attributes
-    here."""
-    with mpl.rc_context(STYLE):
-        file = io.StringIO()
-        draw().savefig(file, format="svg", facecolor=paper, metadata={"Date": None, "Creator": None})
+def _svg(alternative: str, figure: Figure, paper: str) -> str:
+    """The SVG, drawn under STYLE, without matplotlib's style element, which would apply to a whole page; its two lines
+    are attributes here."""
+    file = io.StringIO()
+    figure.savefig(file, format="svg", facecolor=paper, metadata={"Date": None, "Creator": None})
     drawn = re.sub(r"<(metadata|style)\b.*?</\1>", "", file.getvalue(), flags=re.DOTALL)
     drawn = re.sub(r'<a xlink:href="([^"]*)" target="_blank">', r'<g role="graphics-symbol" aria-label="\1">', drawn)
     drawn = drawn.replace("</a>", "</g>")

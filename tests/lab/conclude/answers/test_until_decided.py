@@ -2,11 +2,14 @@
 """A study that goes on until its findings are decided: looks, what is launched, and what an answer rests on."""
 
 import itertools
+from typing import NoReturn
 
 import pytest
 
+from corescale.conclude import policy
 from corescale.conclude.answers.findings import Answer
 from corescale.conclude.answers.study import answers, foresee, study, together, useful
+from corescale.conclude.conclusion import conclude
 from corescale.conclude.frame import frame
 from corescale.conclude.policy import Decided, decision
 from corescale.declare.experiment import Baseline, Command, Experiment, Factor, Presentation
@@ -64,6 +67,21 @@ def test_what_is_decided_is_launched_no_more_and_stays_decided() -> None:
     )
     assert said["close"].verdict in ("equal", "holds") and made[1] in experiment.stop.looks
     assert decision(records, experiment).reason == "decided"
+
+
+def test_a_conclusion_works_its_answers_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def again(*_: object) -> NoReturn:
+        raise AssertionError
+
+    for experiment, noise, reason in ((asked(FASTER), 0.06, "decided"), (asked(CLOSE), 0.5, None)):
+        records = [one for one in play(experiment, truth, Decided(experiment), noise) if one.block < 20]
+        assert decision(records, experiment).reason == reason
+        with monkeypatch.context() as forbidding:
+            forbidding.setattr(policy, "every_answer", again)
+            with pytest.raises(AssertionError):
+                decision(records, experiment)
+            found = conclude(records, experiment)
+        assert found.stop == decision(records, experiment) and found.conclusion == study(records, experiment)
 
 
 def test_what_cannot_be_decided_ends_with_the_blocks() -> None:
