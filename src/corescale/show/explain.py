@@ -221,7 +221,7 @@ def _blocks(shown: Shown) -> Iterator[str]:
     low, high = f"{elsewhere['low']:.1%}", f"{elsewhere['high']:.1%}"
     yield (
         f"another thread than took them freed {elsewhere['share']:.1%} [{low}, {high}] "
-        f"of {elsewhere['n']} watched blocks" + (f"; {left} more stayed taken" if left else "")
+        f"of {elsewhere['n']} watched memory blocks" + (f"; {left} more stayed taken" if left else "")
     )
 
 
@@ -322,7 +322,7 @@ def tables(shown: Shown) -> Iterator[dict[str, Any]]:
     ))  # fmt: skip
     taken = _worthy(shown)
     head = ("size", "share of calls", "watched until freed", "by another thread", "interval")
-    yield table("blocks", "Blocks", head, (
+    yield table("memory-blocks", "Memory blocks", head, (
         (f"up to {one['most']} bytes", f"{one['calls'] / taken[0]['calls']:.1%}", *_freed(one["elsewhere"]))
         for one in taken[1:]
     ))  # fmt: skip

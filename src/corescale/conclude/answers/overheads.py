@@ -147,10 +147,11 @@ def overheads(found: "pd.DataFrame", experiment: Experiment, declared: Overheads
     """One for each combination of levels of `each`, at the declared confidence."""
     there = groups(found, declared.each, declared.worse_than) if declared.worse_than else ()
     beside = {tuple(at.items()): rows for at, rows in there}
-    made = [
-        _asked(rows, beside.get(tuple(at.items())), experiment, declared, at)
-        for at, rows in groups(found, declared.each, declared.where)
-    ]
+    made = []
+    for at, rows in groups(found, declared.each, declared.where):
+        one = _asked(rows, beside.get(tuple(at.items())), experiment, declared, at)
+        why = lacking(rows, declared.needs)  # then there is no verdict, but fits to draw
+        made.append(replace(one, verdict="not on this machine", why=why) if why else one)
     return tuple(made) or (Modelled(declared, {}, "not on this machine", why=absent(found, declared.where)),)
 
 
@@ -161,23 +162,7 @@ def _asked(
     declared: Overheads,
     at: Mapping[str, Level],
 ) -> Modelled:
-    """The answer at these levels; `others`: the launches to predict worse than, if that is claimed.
-
-    Without the launches that the claim needs there is no verdict, and the fits are there to be drawn.
-    """
-    made = _concluded(rows, others, experiment, declared, at)
-    why = lacking(rows, declared.needs)
-    return replace(made, verdict="not on this machine", why=why) if why else made
-
-
-def _concluded(
-    rows: "pd.DataFrame",
-    others: "pd.DataFrame | None",
-    experiment: Experiment,
-    declared: Overheads,
-    at: Mapping[str, Level],
-) -> Modelled:
-    """The same, whether or not the launches are those that the claim needs."""
+    """The answer at these levels; `others`: the launches to predict worse than, if that is claimed."""
     asked = Modelled(declared, at, "not on this machine")
     used, confidence = rows.index if others is None else rows.index.union(others.index), experiment.stop.confidence
     asked = replace(asked, rows=frozenset(int(place) for place in used))

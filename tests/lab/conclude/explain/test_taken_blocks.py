@@ -51,7 +51,7 @@ def test_they_are_shown_if_allocating_is_worth_it() -> None:
         assert [one["calls"] for one in shown["blocks"]] == [1000, 900, 100]
         said = list(lines(shown))
         assert any(line.split()[:2] == ["90.0%", "8"] for line in said) == there
-        assert any("freed 100.0%" in line and "of 8 watched blocks; 1 more" in line for line in said) == there
+        assert any("freed 100.0%" in line and "of 8 watched memory blocks; 1 more" in line for line in said) == there
         assert list(lines({name: value for name, value in shown.items() if name != "blocks"}))
 
 
