@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions that a program calls: malloc() and its family, and two of C++'s operators. The C++ library builds its other operators on these
-// two and on aligned_alloc(). A program may replace any of them: so they are left to that library. All else in this library is hidden.
+// The functions that a C program calls: malloc() and its family. With C++'s operators (operators.cpp) they are all that is seen of this library.
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
@@ -48,36 +47,6 @@ void* aligned(std::size_t alignment, std::size_t bytes) noexcept {
 }
 
 using handler = void (*)();
-
-/// A function of the C++ library. This library does not need that one, and a program that calls these
-/// operators has it. It is found by name, because it may have come with an extension that was loaded late.
-template <class Function>
-Function of_cxx(const char* name) noexcept {
-  void* found = dlsym(RTLD_DEFAULT, name);
-  if (!found)
-    if (void* const library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD)) found = dlsym(library, name);
-  return reinterpret_cast<Function>(found);
-}
-
-handler new_handler() noexcept {
-  const auto get = of_cxx<handler (*)()>("_ZSt15get_new_handlerv");
-  return get ? get() : nullptr;
-}
-
-/// [new.delete.single]: the handler makes room, throws or ends the process; without one, std::bad_alloc.
-void* take_or_handle(std::size_t bytes) {
-  while (true) {
-    if (!is_too_large(bytes))
-      if (void* const memory = take(bytes)) return memory;
-    if (const handler handle = new_handler()) {
-      handle();
-      continue;
-    }
-    if (const auto bad_alloc = of_cxx<handler>("_ZSt17__throw_bad_allocv")) bad_alloc();
-    die("operator new has no memory, and the program no std::bad_alloc to throw, for a size of",
-        reinterpret_cast<void*>(bytes));
-  }
-}
 
 void show_stats() noexcept {
   const span_counts spans = count_spans();
@@ -232,13 +201,3 @@ CORESCALE_ENTRY int __register_atfork(handler prepare, handler parent, handler c
 }
 
 }  // extern "C"
-
-CORESCALE_ENTRY void* operator new(std::size_t bytes) {
-  void* const memory = take_at_hand(bytes);
-  return memory ? memory : take_or_handle(bytes);
-}
-
-#ifndef __clang__  // which has no such warning
-#pragma GCC diagnostic ignored "-Wsized-deallocation"
-#endif
-CORESCALE_ENTRY void operator delete(void* memory) noexcept { give(memory); }

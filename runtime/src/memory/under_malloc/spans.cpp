@@ -17,10 +17,6 @@ namespace {
 
 /// Free slices that are kept however few are in use: 64 MiB. More are kept only while as many are in use.
 constexpr std::size_t kept_slices = 1024;
-/// Slices in use from which on new segments ask for huge pages: 256 MiB. Huge pages enlarge a smaller
-/// process, whose pages are carved little by little: with 32 MiB here, the peak of a program with 8 MiB in
-/// blocks of many sizes was 91 MiB instead of 63.
-constexpr std::size_t huge_from = 4096;
 constexpr std::uint64_t all_slices = ~std::uint64_t{1};  // slice 0 is the header
 
 // All of these are guarded by span_lock.
@@ -81,11 +77,10 @@ void enlist(segment* s) noexcept { list_by(s, longest_run(s->free)); }
 
 /// Call with the lock held. The lock is released while the kernel works.
 segment* add_segment() noexcept {
-  const bool huge = chosen.huge_pages && counts.used_slices >= huge_from;
   span_lock.leave();
   void* room = map_aligned(segment_bytes, segment_bytes);
   if (room && !can_mark(room)) unmap(std::exchange(room, nullptr), segment_bytes);
-  if (room && huge) advise(room, segment_bytes, MADV_HUGEPAGE);
+  if (room && chosen.huge_pages == huge_pages::asked) advise(room, segment_bytes, MADV_HUGEPAGE);
   segment* const made = room ? new (room) segment : nullptr;
   span_lock.take();
   if (!made) return nullptr;

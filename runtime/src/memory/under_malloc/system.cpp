@@ -70,7 +70,7 @@ void note(std::string_view word) noexcept {
   while (shown < word.size() && shown < 60 && static_cast<unsigned char>(word[shown]) >= ' ') ++shown;
   const int length = snprintf(line, sizeof line,
                               "corescale malloc: CORESCALE_MALLOC has no word '%.*s'; use show_stats, "
-                              "hardened, huge_pages=0, decay_ms=N (N below 1000000000)\n",
+                              "hardened, huge_pages=0 or 1, decay_ms=N (N below 1000000000)\n",
                               static_cast<int>(shown), word.data());
   say(line, length < static_cast<int>(sizeof line) ? length : static_cast<int>(sizeof line) - 1);
 }
@@ -78,8 +78,8 @@ void note(std::string_view word) noexcept {
 bool read_word(std::string_view word) noexcept {
   if (word == "show_stats") return chosen.show_stats = true;
   if (word == "hardened") return chosen.hardened = true;
-  if (word == "huge_pages=0") return chosen.huge_pages = false, true;
-  if (word == "huge_pages=1") return chosen.huge_pages = true;
+  if (word == "huge_pages=0") return chosen.huge_pages = huge_pages::refused, true;
+  if (word == "huge_pages=1") return chosen.huge_pages = huge_pages::asked, true;
   constexpr std::string_view decay = "decay_ms=";  // and nine digits at most, as note() says
   if (!word.starts_with(decay) || word.size() == decay.size() || word.size() > decay.size() + 9) return false;
   std::uint64_t value = 0;
@@ -113,7 +113,7 @@ void* map_aligned(std::size_t bytes, std::size_t alignment) noexcept {
   }
   if (alignment > system_page)
     below.store(reinterpret_cast<std::uintptr_t>(memory), std::memory_order_relaxed);
-  if (!chosen.huge_pages) advise(memory, bytes, MADV_NOHUGEPAGE);
+  if (chosen.huge_pages == huge_pages::refused) advise(memory, bytes, MADV_NOHUGEPAGE);
   of_system.add(bytes);
   return memory;
 }

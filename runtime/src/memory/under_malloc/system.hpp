@@ -73,11 +73,15 @@ class locked {
   lock& lock_;
 };
 
+/// Whether the kernel gives huge pages is its own setting, unless the program is to have them or none. They are not asked for by default:
+/// pages are carved little by little, and of a run of slices an end may stay untouched; a huge page would make all of that memory.
+enum class huge_pages : unsigned char { as_set, asked, refused };
+
 /// The options that CORESCALE_MALLOC sets.
 struct options {
   bool show_stats = false;
   bool hardened = false;
-  bool huge_pages = true;
+  process_heap::huge_pages huge_pages = huge_pages::as_set;
   std::uint64_t decay_ms = 1000;  ///< milliseconds after which free memory goes back to the kernel
 };
 extern constinit options chosen;

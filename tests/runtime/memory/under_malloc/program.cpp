@@ -258,6 +258,14 @@ void phases() {
   REQUIRE(resident_kib() < 20'000);
 }
 
+/// What a program does not touch of its blocks is no memory, however much it asks for.
+void sparse_blocks() {
+  const std::size_t before = resident_kib();
+  for (int k = 0; k < 1000; ++k) *static_cast<volatile char*>(malloc(1'000'000)) = 1;
+  std::printf("one byte of each of a thousand blocks of 1 MB takes %zu KiB\n", resident_kib() - before);
+  REQUIRE(resident_kib() < before + 20'000);
+}
+
 void growing_vector() {
   std::vector<double> grown;
   while (grown.size() < (std::size_t{512} << 20) / sizeof(double)) grown.push_back(1);
@@ -954,6 +962,7 @@ constexpr std::array cases{test_case{"every_entry", every_entry},
                            test_case{"no_memory", no_memory},
                            test_case{"phases", phases},
                            test_case{"growing_vector", growing_vector},
+                           test_case{"sparse_blocks", sparse_blocks},
                            test_case{"short_threads", short_threads},
                            test_case{"abrupt_threads", abrupt_threads},
                            test_case{"destructors", destructors},

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// C++'s operators. A program may replace `new` and `delete` alone: so the others call these, whosever they are, as the C++ library's do. All
+// are here, because a program may be linked with another allocator, which would get our blocks.
+#include <dlfcn.h>
+#include <stdint.h>
+
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <new>
+
+#include "heap.hpp"
+
+#define CORESCALE_ENTRY [[gnu::visibility("default")]]
+
+namespace {
+
+using namespace corescale::process_heap;  // NOLINT
+using std::align_val_t, std::nothrow_t, std::size_t;
+using handler = void (*)();
+
+/// A function of the C++ library. This library does not need that one, and a program that calls these
+/// operators has it. It is found by name, because it may have come with an extension that was loaded late.
+template <class Function>
+Function of_cxx(const char* name) noexcept {
+  void* found = dlsym(RTLD_DEFAULT, name);
+  if (!found)
+    if (void* const library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD)) found = dlsym(library, name);
+  return reinterpret_cast<Function>(found);
+}
+
+handler new_handler() noexcept {
+  const auto get = of_cxx<handler (*)()>("_ZSt15get_new_handlerv");
+  return get ? get() : nullptr;
+}
+
+/// [new.delete.single]: the handler makes room, throws or ends the process; without one, std::bad_alloc.
+template <class Take>
+void* take_or_handle(size_t bytes, Take try_to_take) {
+  while (true) {
+    if (void* const memory = try_to_take()) return memory;
+    if (const handler handle = new_handler()) {
+      handle();
+      continue;
+    }
+    if (const auto bad_alloc = of_cxx<handler>("_ZSt17__throw_bad_allocv")) bad_alloc();
+    die("operator new has no memory, and the program no std::bad_alloc to throw, for a size of",
+        reinterpret_cast<void*>(bytes));
+  }
+}
+
+/// By the standard, no block is larger than the largest difference of two pointers.
+void* take_if_possible(size_t bytes, size_t alignment) noexcept {
+  const bool possible =
+      std::has_single_bit(alignment) && alignment < PTRDIFF_MAX && bytes <= PTRDIFF_MAX - alignment;
+  return possible ? take_aligned(bytes, alignment) : nullptr;
+}
+
+}  // namespace
+
+CORESCALE_ENTRY void* operator new(size_t bytes) {
+  void* const memory = take_at_hand(bytes);
+  return memory ? memory
+                : take_or_handle(bytes, [=] { return bytes <= PTRDIFF_MAX ? take(bytes) : nullptr; });
+}
+CORESCALE_ENTRY void* operator new(size_t bytes, align_val_t alignment) {
+  return take_or_handle(bytes, [=] { return take_if_possible(bytes, static_cast<size_t>(alignment)); });
+}
+
+#ifndef __clang__  // which has no such warning
+#pragma GCC diagnostic ignored "-Wsized-deallocation"
+#endif
+CORESCALE_ENTRY void operator delete(void* memory) noexcept { give(memory); }
+
+CORESCALE_ENTRY void operator delete(void* memory, align_val_t) noexcept { give(memory); }
+
+// The others.
+CORESCALE_ENTRY void* operator new[](size_t bytes) { return ::operator new(bytes); }
+CORESCALE_ENTRY void* operator new[](size_t bytes, align_val_t to) { return ::operator new(bytes, to); }
+CORESCALE_ENTRY void operator delete(void* memory, size_t) noexcept { ::operator delete(memory); }
+CORESCALE_ENTRY void operator delete(void* memory, size_t, align_val_t to) noexcept {
+  ::operator delete(memory, to);
+}
+CORESCALE_ENTRY void operator delete(void* memory, const nothrow_t&) noexcept { ::operator delete(memory); }
+CORESCALE_ENTRY void operator delete(void* memory, align_val_t to, const nothrow_t&) noexcept {
+  ::operator delete(memory, to);
+}
+CORESCALE_ENTRY void operator delete[](void* memory) noexcept { ::operator delete(memory); }
+CORESCALE_ENTRY void operator delete[](void* memory, align_val_t to) noexcept {
+  ::operator delete(memory, to);
+}
+CORESCALE_ENTRY void operator delete[](void* memory, size_t) noexcept { ::operator delete[](memory); }
+CORESCALE_ENTRY void operator delete[](void* memory, size_t, align_val_t to) noexcept {
+  ::operator delete[](memory, to);
+}
+CORESCALE_ENTRY void operator delete[](void* memory, const nothrow_t&) noexcept {
+  ::operator delete[](memory);
+}
+CORESCALE_ENTRY void operator delete[](void* memory, align_val_t to, const nothrow_t&) noexcept {
+  ::operator delete[](memory, to);
+}
+
+namespace {
+
+/// An operator of the C++ library. It catches what another throws, for which this library would need that one. Null without it.
+template <class... What>
+auto catching(std::atomic<void* (*)(What...)>& found, const char* name) noexcept {
+  auto next = found.load(std::memory_order_relaxed);
+  if (!next) {
+    void* const library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD);
+    next = reinterpret_cast<void* (*)(What...)>(dlsym(library ? library : RTLD_NEXT, name));
+    found.store(next, std::memory_order_relaxed);
+  }
+  return next;
+}
+
+constinit std::atomic<void* (*)(size_t, const nothrow_t&)> try_new{nullptr};
+constinit std::atomic<void* (*)(size_t, align_val_t, const nothrow_t&)> try_aligned_new{nullptr};
+
+}  // namespace
+
+CORESCALE_ENTRY void* operator new(size_t bytes, const nothrow_t& tag) noexcept {
+  const auto next = catching(try_new, "_ZnwmRKSt9nothrow_t");
+  return next ? next(bytes, tag) : ::operator new(bytes);
+}
+CORESCALE_ENTRY void* operator new(size_t bytes, align_val_t to, const nothrow_t& tag) noexcept {
+  const auto next = catching(try_aligned_new, "_ZnwmSt11align_val_tRKSt9nothrow_t");
+  return next ? next(bytes, to, tag) : ::operator new(bytes, to);
+}
+CORESCALE_ENTRY void* operator new[](size_t bytes, const nothrow_t& tag) noexcept {
+  return ::operator new(bytes, tag);
+}
+CORESCALE_ENTRY void* operator new[](size_t bytes, align_val_t to, const nothrow_t& tag) noexcept {
+  return ::operator new(bytes, to, tag);
+}
