@@ -23,8 +23,15 @@ endforeach()
 
 # malloc() shows what it replaces, and nothing else.
 set(replaced malloc free cfree free_sized free_aligned_sized calloc realloc reallocarray aligned_alloc memalign posix_memalign valloc pvalloc
-    malloc_usable_size malloc_trim malloc_stats mallinfo mallinfo2 _Znwm _ZdlPv __register_atfork __libc_malloc __libc_free __libc_calloc
-    __libc_realloc __libc_memalign __posix_memalign __libc_valloc __libc_pvalloc)
+    malloc_usable_size malloc_trim malloc_stats mallinfo mallinfo2 __register_atfork __libc_malloc __libc_free __libc_calloc __libc_realloc
+    __libc_memalign __posix_memalign __libc_valloc __libc_pvalloc)
+foreach(array IN ITEMS w a)  # C++'s own: every operator new, one object or an array, aligned or not, throwing or not
+  list(APPEND replaced _Zn${array}m _Zn${array}mRKSt9nothrow_t _Zn${array}mSt11align_val_t _Zn${array}mSt11align_val_tRKSt9nothrow_t)
+endforeach()
+foreach(array IN ITEMS l a)
+  list(APPEND replaced _Zd${array}Pv _Zd${array}Pvm _Zd${array}PvRKSt9nothrow_t _Zd${array}PvSt11align_val_t
+       _Zd${array}PvmSt11align_val_t _Zd${array}PvSt11align_val_tRKSt9nothrow_t)
+endforeach()
 list(SORT replaced)
 file(GLOB library ${PREFIX}/lib/libcorescale_malloc.so ${PREFIX}/lib/*/libcorescale_malloc.so)
 execute_process(COMMAND ${NM} -D --defined-only ${library} OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
