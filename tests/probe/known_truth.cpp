@@ -135,6 +135,20 @@ __attribute__((noinline)) void touch_a_fifth(double seconds) {
   }
 }
 
+// Goes over its own memory again and again: the same work, whatever its size. Returns the CPU time of that.
+__attribute__((noinline)) double go_over(double mebibytes, double gibibytes) {
+  const auto bytes = static_cast<std::size_t>(mebibytes * (1 << 20));
+  void* const place = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  madvise(place, bytes, MADV_HUGEPAGE);
+  auto* const number = static_cast<double*>(memset(place, 0, bytes));
+  const double began = cpu();
+  for (double gone = 0; gone < gibibytes * (1 << 30); gone += static_cast<double>(bytes)) {
+    for (std::size_t k = 0; k < bytes / sizeof(double); ++k) number[k] = number[k] * 1.5 + 1;
+    asm volatile("" ::"r"(place) : "memory");
+  }
+  return cpu() - began;
+}
+
 std::mutex mutex;
 std::condition_variable condition;
 
@@ -145,7 +159,7 @@ int main(int count, char** word) {
   const std::string part = word[1], system = word[2];
   const int threads = std::atoi(word[3]);
   const double second = count > 4 ? std::atof(word[4]) : 1;
-  if (part == "contended" && count < 6) return 2;
+  if ((part == "contended" || part == "memory") && count < 6) return 2;
   const auto parallel = [&](const Body& body) {
     if (system == "openmp") return on_openmp(threads, body);
     if (system == "std") return on_std(threads, body);
@@ -168,6 +182,12 @@ int main(int count, char** word) {
       for (int k = 0; k < 100; ++k) grind(there > 1 ? 1.25 * slice : slice);
       --there;
     });
+  }
+  if (part ==
+      "memory") {  // 16 GiB are read and written, by each thread its part in memory of its own, of FILE MiB
+    std::atomic<double> used{0};
+    parallel([&](int) { used += go_over(std::atof(word[5]), 16 * second / threads); });
+    std::printf("%f ", used.load());
   }
   if (part == "slow") parallel([&](int k) { grind(k == threads - 1 ? second : second / 2); });
   if (part == "serial") {

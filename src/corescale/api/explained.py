@@ -268,7 +268,7 @@ class _Kept(BaseModel):
     rows_over_time: dict[LedgerRow, Annotated[list[Seconds], Field(min_length=1)]] = {}
     regions: list[_Region]
     messages: list[_Messages] = []
-    blocks: list[_Blocks] = []
+    memory_blocks: list[_Blocks] = []
     swaps: list[_Swap]
     inflated_parts: list[_Part] = []
     notes: list[str]

@@ -84,7 +84,7 @@ def as_json(found: Explanation, command: Sequence[str] = ()) -> dict[str, Any]:
             for place, times in found.regions
         ],
         "messages": [{"rank": rank, **asdict(one)} for rank, one in found.messages],
-        "blocks": [{**asdict(one), "elsewhere": _share(one.elsewhere)} for one in found.blocks],
+        "memory_blocks": [{**asdict(one), "elsewhere": _share(one.elsewhere)} for one in found.blocks],
         "swaps": [
             {"factor": swap.factor, "level": swap.level, "booked": swap.booked, "returned": swap.returned.estimate,
              **_ends(swap.returned), "pairs": swap.returned.n}
@@ -227,7 +227,7 @@ def _blocks(shown: Shown) -> Iterator[str]:
 
 def _worthy(shown: Shown) -> Sequence[Shown]:
     """The blocks, if allocating has enough of the thread-seconds."""
-    return shown.get("blocks", ()) if shown["rows"][LedgerRow.ALLOCATING]["share"] >= WORTH else ()
+    return shown.get("memory_blocks", ()) if shown["rows"][LedgerRow.ALLOCATING]["share"] >= WORTH else ()
 
 
 def _counted(shown: Shown) -> str:

@@ -48,15 +48,15 @@ def test_they_are_shown_if_allocating_is_worth_it() -> None:
     for allocating, there in ((0.2, True), (0.005, False)):
         seen = program(*TAKEN, allocating=allocating)
         shown = as_json(explanation(ledger([seen], 1.0), [(seen, lambda _: Place(""))]))
-        assert [one["calls"] for one in shown["blocks"]] == [1000, 900, 100]
+        assert [one["calls"] for one in shown["memory_blocks"]] == [1000, 900, 100]
         said = list(lines(shown))
         assert any(line.split()[:2] == ["90.0%", "8"] for line in said) == there
         assert any("freed 100.0%" in line and "of 8 watched memory blocks; 1 more" in line for line in said) == there
-        assert list(lines({name: value for name, value in shown.items() if name != "blocks"}))
+        assert list(lines({name: value for name, value in shown.items() if name != "memory_blocks"}))
 
 
 def test_blocks_that_were_not_freed_have_no_share() -> None:
     seen = program(replace(TAKEN[0], freed=0, elsewhere=0))
     shown = as_json(explanation(ledger([seen], 1.0), [(seen, lambda _: Place(""))]))
-    assert [one["elsewhere"] for one in shown["blocks"]] == [None, None]
+    assert [one["elsewhere"] for one in shown["memory_blocks"]] == [None, None]
     assert any("up to 64 bytes" in line for line in lines(shown))
