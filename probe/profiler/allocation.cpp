@@ -152,8 +152,9 @@ template <class Call, class Own>
 __attribute__((noinline)) auto rarely(std::size_t size, Call call, Own instead) {
   if (local.own) return local.countdown = 0, instead();
   const bool sampled = local.countdown < 0;
-  if (!local.thread || local.in_allocator) {
-    if (sampled) local.countdown = local.thread ? 0 : std::numeric_limits<std::int32_t>::max();
+  const bool counts = live() && local.thread;  // not in a child of a fork until its file is there
+  if (!counts || local.in_allocator) {
+    if (sampled) local.countdown = counts ? 0 : std::numeric_limits<std::int32_t>::max();
     return call();
   }
   Thread& thread = *local.thread;

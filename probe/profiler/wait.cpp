@@ -37,7 +37,8 @@ void turn(State to, State from) {
 }
 
 Wait::Wait(State state) : state_(state) {
-  if (!live() || !local.thread || local.thread->state != computing) return;
+  // A signal's handler that waits may come while its thread begins or ends a wait.
+  if (!live() || !local.thread || local.wait || local.thread->state != computing) return;
   const int error = errno;
   local.wait = this;
   Thread& thread = *local.thread;
@@ -65,11 +66,12 @@ void Wait::end() {
   const int error = errno;
   Thread& thread = *local.thread;
   turn(computing, state_);
-  __atomic_store_n(&thread.state, static_cast<std::uint32_t>(computing), __ATOMIC_RELAXED);
   const std::int64_t length = now() - thread.since;
   const std::int64_t since = __atomic_load_n(&file->header.still, __ATOMIC_RELAXED) - still_;
   const std::int64_t still = state_ == event ? std::min(length, since) : 0;
   thread.burnt[state_] += cpu_since(thread.cpu_since);
+  // From here a handler's wait may use the times of this thread.
+  __atomic_store_n(&thread.state, static_cast<std::uint32_t>(computing), __ATOMIC_RELAXED);
   book(state_, length - still);
   if (still) book(blocked, still);
   errno = error;

@@ -180,8 +180,26 @@ int jump_out_of_sleep() {
   return 0;
 }
 
+int wait_in_a_handler() {  // that comes at any point of another wait
+  signal(SIGALRM, [](int) { usleep(1); });
+  ualarm(200, 200);
+  for (const time_t until = time(nullptr) + 3; time(nullptr) < until;) usleep(1);
+  ualarm(0, 0);
+  grind(seconds);
+  return 0;
+}
+
+int by_new() {
+  for (std::size_t i = 0; i < 100'000; ++i) {
+    char* volatile block = new char[64 + i % 7];
+    delete[] block;
+  }
+  return 0;
+}
+
 int child_of(pid_t child) {
   if (child == 0) {
+    by_new();
     grind(seconds);
     _exit(0);
   }
@@ -195,6 +213,7 @@ int raw_fork() { return child_of(static_cast<pid_t>(syscall(SYS_fork))); }
 int raw_clone() {
   static char stack[1 << 18];
   const auto body = [](void*) {
+    by_new();
     grind(seconds);
     usleep(1000);
     return 0;
@@ -330,14 +349,6 @@ int new_that_throws() {
   return 0;
 }
 
-int by_new() {
-  for (std::size_t i = 0; i < 100'000; ++i) {
-    char* volatile block = new char[64 + i % 7];
-    delete[] block;
-  }
-  return 0;
-}
-
 const std::map<std::string, std::function<int()>> parts = {
     {"by_new", by_new},
     {"reset_signals", reset_signals},
@@ -352,6 +363,7 @@ const std::map<std::string, std::function<int()>> parts = {
     {"c11_threads", c11_threads},
     {"main_leaves", main_leaves},
     {"jump_out_of_sleep", jump_out_of_sleep},
+    {"wait_in_a_handler", wait_in_a_handler},
     {"quiet_fork", quiet_fork},
     {"raw_fork", raw_fork},
     {"raw_clone", raw_clone},

@@ -72,6 +72,11 @@ def test_a_jump_out_of_a_wait_ends_it() -> None:
     assert 0.05 + SECOND <= thread.spent["blocked"] < 10
 
 
+def test_a_wait_that_a_handler_makes_within_another_leaves_none_open() -> None:
+    """What is computed afterwards is not booked as a wait."""
+    assert awkward("wait_in_a_handler", threads=1).ledger.rows["computing"] > 0.8 * SECOND
+
+
 def test_a_main_thread_that_leaves_ends_then() -> None:
     first, second = sorted(awkward("main_leaves").profile.threads, key=lambda thread: thread.cpu)
     assert first.wall + SECOND < second.wall
