@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
+from numpy.random import mtrand
 
+from corescale.declare.catalogue import allocators
 from corescale.declare.experiment import Command, Experiment, Factor, Verb
 from corescale.machine import Machine
 from corescale.observe import store
@@ -82,3 +84,13 @@ def tries_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def open_run(two_cores: Machine, tmp_path: Path) -> Callable[..., Any]:
     """Opens the run folder of an experiment."""
     return lambda experiment, **options: store.open_run(experiment, two_cores, tmp_path / "runs", **options)
+
+
+@pytest.fixture
+def every_allocator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For machines that are made up, so that nothing is preloaded: any shared library will do under each name."""
+    (folder := tmp_path / "allocators").mkdir()
+    for allocator in allocators.ALLOCATORS.values():
+        for name in allocator.libraries[:1]:
+            (folder / name.replace("*", "")).symlink_to(mtrand.__file__)
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(folder))

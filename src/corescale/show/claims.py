@@ -14,14 +14,14 @@ HEAD = """\
 {claims} claims; {asked} are asked by a finding of a study that ships, and the other {rest} say why not. A claim may
 have several answers, for example one for each number of threads:
 
-| answers on | holds | equal | does not hold | open | not on this machine | from records in data/runs |
-| --- | --- | --- | --- | --- | --- | --- |
+| answers on | holds | equal | does not hold | open | share open | not on this machine | from records in data/runs |
+| --- | --- | --- | --- | --- | --- | --- | --- |
 {counts}
 An answer *holds* if the whole 95% interval of its ratio lies within the claim. It *does not hold* if the whole
 interval lies outside. It is *equal* if the interval reaches beyond the claim, and shows that the sides differ by less
 than a margin: 5%, unless the study names another. Otherwise it is *open*. *Not on this machine*: what the claim needs
-or compares is not there. The answers of one claim share its confidence; different claims do not. Answers without
-records are of earlier runs. In those, each had its confidence alone.
+or compares is not there. The share leaves those out; the goal is 25%. The answers of one claim share its confidence;
+different claims do not. Answers without records are of earlier runs. In those, each had its confidence alone.
 
 `corescale study claims` prints this page from data/claims.csv and data/verdicts.csv. `corescale study claims RUN` first
 records the answers of a run. `corescale report data/runs/STUDY.tar.xz` shows a recorded run again.
@@ -42,7 +42,10 @@ def ledger(claims: Sequence[Claim], verdicts: Sequence[Verdict]) -> str:
 def _counts(machine: str, verdicts: Sequence[Verdict]) -> str:
     of = [one for one in verdicts if one.machine == machine]
     said = Counter(one.verdict for one in of)
-    cells = [machine, *(said[verdict] for verdict in VERDICTS), sum(bool(one.records) for one in of)]
+    given = sum(said.values()) - said["not on this machine"]
+    left = f"{said['open'] / given:.0%}" if given else "none given"
+    counts = [said[verdict] for verdict in VERDICTS]
+    cells = [machine, *counts[:-1], left, counts[-1], sum(bool(one.records) for one in of)]
     return f"| {' | '.join(map(str, cells))} |\n"
 
 

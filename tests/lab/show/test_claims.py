@@ -54,6 +54,13 @@ def test_the_page_is_what_the_command_prints() -> None:
     assert printed.stdout == (ROOT / "docs/claims.md").read_text()
 
 
+def test_the_counts_of_a_machine_say_how_much_of_what_it_can_give_is_open() -> None:
+    claim = next(one for one in claims.claims() if one.finding == "faster")
+    others = [HERE._replace(at=f"load={k}", verdict=said) for k, said in enumerate(("open", "not on this machine"))]
+    (row,) = (line for line in ledger([claim], [HERE, *others]).splitlines() if line.startswith("| here |"))
+    assert [cell.strip() for cell in row.strip("|").split("|")] == ["here", "1", "0", "0", "1", "50%", "1", "0"]
+
+
 def test_a_machines_verdicts_stand_beside_another_and_what_was_not_there_is_said() -> None:
     there = HERE._replace(machine="there", at="", verdict="not on this machine", ratio="")
     claim = next(one for one in claims.claims() if one.finding == "faster")

@@ -268,7 +268,7 @@ HOLDS_AND_FAILS: dict[tuple[str, str], tuple[Truth, Truth]] = {
 """overheads with which a finding holds, and others with which it does not"""
 
 
-@pytest.mark.parametrize(("study", "name"), HOLDS_AND_FAILS, ids=" ".join)
+@pytest.mark.parametrize(("study", "name"), HOLDS_AND_FAILS)
 def test_a_finding_holds_where_it_is_true_and_fails_where_it_is_not(study: str, name: str) -> None:
     for overhead, verdict in zip(HOLDS_AND_FAILS[study, name], ("holds", "does not hold"), strict=True):
         assert verdicts(study, (name,), overheads_of(overhead)) == [{verdict}]

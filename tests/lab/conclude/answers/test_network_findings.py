@@ -11,13 +11,14 @@ import pytest
 from corescale.conclude.answers.findings import Answer, answers
 from corescale.conclude.frame import frame
 from corescale.declare import studies, study_file
-from corescale.declare.catalogue import allocators
 from corescale.declare.grid import configurations
 from corescale.declare.outputs import Finding
 from corescale.machine import Machine
 from corescale.records import Configuration
 from corescale.topology import Cpu
 from support.play import record
+
+pytestmark = pytest.mark.usefixtures("every_allocator")
 
 Truth = Callable[[Configuration, int], float]
 """seconds of a configuration that has so many processors"""
@@ -109,10 +110,6 @@ HOLDS_AND_FAILS: dict[str, tuple[Truth, Truth, Sequence[str]]] = {
 @pytest.mark.parametrize("name", HOLDS_AND_FAILS)
 def test_a_finding_holds_where_it_is_true_and_fails_where_it_is_not(name: str) -> None:
     true, false, levels = HOLDS_AND_FAILS[name]
-    if name in ("allocator_adds", "allocator_adds_6_percent", "linked_as_preloaded") and not allocators.find(
-        "tbbmalloc"
-    ):
-        pytest.skip("oneTBB's allocator is not installed")
     here = MANY if "look=measures" in levels else FEW
     assert verdicts(here, true, name, levels) == {"holds"}
     assert verdicts(here, false, name, levels) == {"does not hold"}
@@ -210,7 +207,6 @@ def mix(c: Configuration, p: int) -> float:
     return perfect(c, p) / gain
 
 
-@pytest.mark.skipif(allocators.find("tbbmalloc") is None, reason="oneTBB's allocator is not installed")
 @pytest.mark.parametrize("name", ["mix_beats_all_ranks", "mix_beats_all_threads", "overall_5_times"])
 def test_the_best_mix_is_compared_and_not_the_mean_of_all(name: str) -> None:
     (answer,) = said(MANY, mix, name)
@@ -277,7 +273,6 @@ def test_a_slower_program_does_not_lower_its_serial_time() -> None:
         assert verdicts(MANY, slower, "hybrid_lowers_serial_time", serial_share=share(less)) == {verdict}
 
 
-@pytest.mark.skipif(allocators.find("tbbmalloc") is None, reason="oneTBB's allocator is not installed")
 def test_all_optimisations_are_ranks_of_few_threads_with_the_allocator() -> None:
     def best(c: Configuration, p: int) -> float:
         gain = 1.0 if c["build"] == "openmp" else 3.3 if c["allocator"] == "system" else 5.3

@@ -11,13 +11,14 @@ import pytest
 from corescale.conclude.answers.findings import Answer, answers
 from corescale.conclude.frame import frame
 from corescale.declare import studies, study_file
-from corescale.declare.catalogue import allocators
 from corescale.declare.grid import configurations
 from corescale.declare.outputs import Finding
 from corescale.machine import Machine
 from corescale.records import Configuration
 from corescale.topology import Cpu
 from support.play import record
+
+pytestmark = pytest.mark.usefixtures("every_allocator")
 
 Truth = Callable[[Configuration, int], float]
 """seconds of a configuration that has so many processors"""
@@ -139,8 +140,6 @@ def test_both_forms_by_hand_are_answered() -> None:
 
 @pytest.mark.parametrize("peer", ["tcmalloc", "hoard", "mimalloc", "jemalloc", "tbbmalloc", "scudo"])
 def test_an_allocator_that_is_slow_on_one_thread_too_makes_nobody_wait(peer: str) -> None:
-    if allocators.find(peer) is None:
-        pytest.skip(allocators.absent(peer))
     name, other = f"faster_than_{peer}", {"memory": "system", "allocator": peer}
     assert verdicts(ALLOCATORS, name, but(1.3, **other, **TWO)) == {"holds"}
     assert verdicts(ALLOCATORS, name, but(0.8, **other, **TWO)) == {"does not hold"}

@@ -7,14 +7,12 @@ import dataclasses
 import math
 import random
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 
 import pytest
 
 from corescale.conclude.answers.findings import Answer, answers
 from corescale.conclude.frame import frame
 from corescale.declare import studies, study_file
-from corescale.declare.catalogue import allocators
 from corescale.declare.grid import configurations
 from corescale.declare.outputs import Finding
 from corescale.machine import Machine
@@ -22,18 +20,11 @@ from corescale.records import Configuration
 from corescale.topology import Cpu
 from support.play import record
 
+pytestmark = pytest.mark.usefixtures("every_allocator")
+
 Truth = Callable[[Configuration], float]
 THEIRS = ("allocator=system,mimalloc,hoard",)
 """the three allocators of the source"""
-
-
-@pytest.fixture(autouse=True)
-def hoard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Debian has no Hoard. The machines are made up, so a library of its name is enough."""
-    if (mimalloc := allocators.find("mimalloc")) is None:
-        pytest.skip(allocators.absent("mimalloc"))
-    (tmp_path / "libhoard.so").symlink_to(mimalloc)
-    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
 
 
 def said(
@@ -133,8 +124,6 @@ def test_loads_that_differ_both_ways_are_not_equal_on_average() -> None:
 
 
 def test_an_allocator_that_the_source_did_not_have_does_not_answer_for_it() -> None:
-    if allocators.find("jemalloc") is None:
-        pytest.skip(allocators.absent("jemalloc"))
     other, levels = but(0.8, allocator="jemalloc", load=1, threads=4), ("allocator=system,mimalloc,hoard,jemalloc",)
     assert {one.verdict for one in said("loads_alike", other, levels=levels)} == {"holds"}
 
