@@ -97,8 +97,10 @@ void loop_record::learn_alone(double mean_ns) noexcept {
   forks.store(0, std::memory_order_relaxed);
 }
 
-// It takes two losses in a row, because one may come from another program, and no saving in the mean. Then
-// the loop is not forked for longer and longer, but not for good. A later try is judged by itself.
+// It takes two losses in a row, because one may come from another program, and no saving in the mean. Together they
+// have to be as large as what a fork saves at best: while another runtime spins, a fork is often in vain, but its
+// caller then takes the late share and loses little. Then the loop is not forked for longer and longer, but not for
+// good. A later try is judged by itself.
 void loop_record::learn_gain(double elapsed_ns, double serial_ns) noexcept {
   const auto seen = std::min<std::uint8_t>(forks.load(std::memory_order_relaxed) + 1, most_forks);
   const float before = seen == 1 ? 0 : gain.load(std::memory_order_relaxed);
@@ -108,8 +110,10 @@ void loop_record::learn_gain(double elapsed_ns, double serial_ns) noexcept {
   gain.store(mean, std::memory_order_relaxed);
   if (saved > 0 || mean > 0) return losses.store(0, std::memory_order_relaxed);
   const std::uint32_t in_a_row = std::min(losses.load(std::memory_order_relaxed) + 1U, most_losses);
+  const bool is_later_try = in_a_row > 2;
+  if (in_a_row < 2 || (!is_later_try && -mean * static_cast<float>(seen) < least_loss))
+    return losses.store(1, std::memory_order_relaxed);
   losses.store(static_cast<std::uint8_t>(in_a_row), std::memory_order_relaxed);
-  if (in_a_row < 2) return;
   const std::uint32_t until = calls.load(std::memory_order_relaxed) + (sample_every << in_a_row);
   serial_until.store(until | 1, std::memory_order_relaxed);
   lost_ns.store(static_cast<float>(std::max(elapsed_ns, serial_ns)), std::memory_order_relaxed);

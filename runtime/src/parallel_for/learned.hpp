@@ -149,6 +149,8 @@ struct alignas(cache_line / 2) loop_record {
   static constexpr std::uint8_t most_forks = 16;
   // A join later than this is chance, however late it is.
   static constexpr double least_gain = -3;
+  // In serial times of the loop: what a fork on two threads saves at best.
+  static constexpr float least_loss = 0.5F;
   // Half of the time for which a thread of the default team spins.
   static constexpr float often_ns = team_options::usual_spin_for / std::chrono::nanoseconds(2);
 };
