@@ -94,9 +94,10 @@ asleep_thread::~asleep_thread() { the_budget.awake.fetch_add(1, std::memory_orde
 bool spin_watch::goes_on() noexcept {
   const std::int64_t before = now_ns();
   if (start_ == 0) start_ = before;
+  if (!process_has_a_core_for_each()) return false;
+  if (before - start_ < keep_for_) return true;
   if (before - start_ >= spin_for_ || before < the_budget.crowded_until.load(std::memory_order_relaxed))
     return false;
-  if (!process_has_a_core_for_each()) return false;
   sched_yield();
   const std::int64_t after = now_ns();
   checks_ = std::min(2 * checks_, most_checks);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -21,10 +22,11 @@ inline constexpr int checks_per_look = 64;
 /// Decides when a thread that spins has to stop.
 class spin_watch {
  public:
-  explicit spin_watch(std::chrono::nanoseconds spin_for) noexcept : spin_for_(spin_for.count()) {}
+  explicit spin_watch(std::chrono::nanoseconds spin_for, std::chrono::nanoseconds keep_for = {}) noexcept
+      : spin_for_(spin_for.count()), keep_for_(std::min(spin_for, keep_for).count()) {}
 
-  /// Yields the core if another thread waits for it. False if this thread should sleep: because its time is over, because others wanted its
-  /// core, or because the process has more threads awake than cores.
+  /// Yields the core if another thread waits for it, unless `keep_for` lasts. False if this thread should sleep: because its time is over,
+  /// because others wanted its core, or because the process has more threads awake than cores.
   bool goes_on() noexcept;
 
   /// The number of checks until the next reading of the clock. It doubles each time, up to some 20 us.
@@ -32,6 +34,7 @@ class spin_watch {
 
  private:
   std::int64_t spin_for_;
+  std::int64_t keep_for_;
   std::int64_t start_ = 0;  // the first reading of the clock, so that a short wait reads none
   int checks_ = checks_per_look;
 };
@@ -65,12 +68,13 @@ class asleep_thread {
 /// It pauses between checks from the beginning, because polling without pauses takes the cache line away from the thread that is about to
 /// write it.
 template <class Ready>
-bool spin_until(Ready ready, std::chrono::nanoseconds spin_for) noexcept {
+bool spin_until(Ready ready, std::chrono::nanoseconds spin_for,
+                std::chrono::nanoseconds keep_for = {}) noexcept {
   for (int check = 0; check < checks_per_look; ++check) {
     if (ready()) return true;
     cpu_pause();
   }
-  for (spin_watch watch(spin_for); watch.goes_on();) {
+  for (spin_watch watch(spin_for, keep_for); watch.goes_on();) {
     for (int check = 0; check < watch.checks(); ++check) {
       if (ready()) return true;
       cpu_pause();
@@ -114,8 +118,9 @@ class parking_word {
       futex_word(word_).wake(futex_word::all_groups);
   }
 
-  void await(std::uint64_t value, std::chrono::nanoseconds spin_for) noexcept {
-    if (!is(value) && !spin_until([&] { return is(value); }, spin_for)) sleep_until(value, nullptr);
+  void await(std::uint64_t value, std::chrono::nanoseconds spin_for,
+             std::chrono::nanoseconds keep_for = {}) noexcept {
+    if (!is(value) && !spin_until([&] { return is(value); }, spin_for, keep_for)) sleep_until(value, nullptr);
   }
 
   /// False if the time, including spinning, is over first.

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "corescale/machine/cpu_pause.hpp"
 #include "corescale/machine/topology.hpp"
 #include "corescale/team/message_ports.hpp"
 #include "corescale/team/spin.hpp"
@@ -100,6 +101,31 @@ bool seen_on(int core, int beside, std::uint64_t round, std::uint64_t round_besi
   };
   begin(beside, round_beside);
   return begin(core, round);
+}
+
+/// How many of 20 waits of 20 us end by spinning, on a core that another thread wants all the time.
+int waits_ended_by_spinning(std::chrono::nanoseconds keep_for) {
+  stay_on(two_cores()[0]);
+  std::atomic<bool> stop{false};
+  std::thread other([&] {
+    while (!stop) cpu_pause();
+  });
+  int ended = 0;
+  for (int wait = 0; wait < 20; ++wait) {
+    const auto end = std::chrono::steady_clock::now() + 20us;
+    ended += detail::spin_until([&] { return std::chrono::steady_clock::now() >= end; }, 2ms, keep_for);
+  }
+  stop = true;
+  other.join();
+  return ended;
+}
+
+TEST(SpinUntil, KeepsACoreThatOthersWantOnlyForAsLongAsItIsTold) {
+  const auto on_one_core = [](std::chrono::nanoseconds keep_for) {
+    return std::async(std::launch::async, waits_ended_by_spinning, keep_for).get();
+  };
+  EXPECT_GE(on_one_core(1ms), 15);
+  EXPECT_LE(on_one_core(0ns), 10);
 }
 
 TEST(SharedCore, TwoThreadsThatBeginARoundOnOneCoreAreSeen) {

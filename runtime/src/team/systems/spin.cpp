@@ -198,8 +198,8 @@ struct spin_crew {
   bool run(std::size_t k, const assignment& what) noexcept {
     if (k == 0) return true;
     const round_word round(++number, k);
+    leave_shared_core(round);  // before the orders: a thread that they wake may take this core at once
     give_orders(0, round, what);
-    leave_shared_core(round);
     core.run(what.worker, 0, k);
     await_children(0, round, what);
     return true;
@@ -212,14 +212,11 @@ struct spin_crew {
     for (std::uint64_t last = 0;;) {
       const round_word round = above.await(id, last, spin_for);
       last = round.number();
-      if (!own.begin(round, above)) {
-        leave_shared_core(round);  // it may share the core of the thread that claimed its share
-        continue;
-      }
+      leave_shared_core(round);  // before it begins: its parent may run its share meanwhile
+      if (!own.begin(round, above)) continue;
       const assignment what = above.what();
       give_orders(id, round, what);
       if (round.is_end()) return;
-      leave_shared_core(round);
       core.run(what.worker, id, round.threads());
       await_children(id, round, what);
       own.ended.publish(last);
@@ -247,7 +244,12 @@ struct spin_crew {
       if (taken >> (child - first) & 1)
         await_children(child, round, what);
       else
-        members[child].to_parent.ended.await(round.number(), spin_for);
+        await_child(members[child].to_parent, round);
+  }
+
+  void await_child(report& its, round_word round) noexcept {
+    its.ended.await(round.number(), spin_for,
+                    its.has_begun(round) ? end_is_near : std::chrono::nanoseconds());
   }
 
   /// Runs the shares of those children that have not begun, in their place; a bit for each of these.
@@ -280,6 +282,10 @@ struct spin_crew {
     }
     return true;
   }
+
+  // A parent that gives its core to a thread of another runtime gets it back after a slice of the kernel, up to
+  // 4 ms. So it keeps it while a child ends its last block.
+  static constexpr std::chrono::nanoseconds end_is_near = std::chrono::microseconds(50);
 
   // A thread that spins begins within 0.1 to 0.4 us; one that sleeps begins after 30 us or more.
   static constexpr std::int64_t soon_ns = 5'000;
