@@ -38,6 +38,7 @@ def test_the_file_is_bound_to_this_machine(written: tuple[Path, str]) -> None:
     found = parse(file.read_text(), str(file))
     assert found.machine == Machine.here().fingerprint()
     assert {"claim_own", "byte", "operation", "clock_ghz", "memory_ns"} <= set(found.values)
+    assert found.values["clock_ghz"] < 8, "an operation of several a cycle is none that waits for the one before"
     assert {"claim_own", "byte", "memory_ns"} <= set(found.spreads) <= set(found.values)
     assert bool(found.warning) == ("doubtful: " in written[1]), "what ran beside it is in the file and on the terminal"
     assert f"export {VARIABLE}={file}" in said.replace("\n", "")

@@ -15,6 +15,8 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from support.processes import eventually
+
 DAEMONS = ("munged", "slurmctld", "slurmd", "salloc")
 INSTALL = "apt-get install slurmctld slurmd slurm-client munge"
 NODES = ("n1", "n2")
@@ -31,7 +33,7 @@ AuthInfo=socket={folder}/munge/socket
 CredType=cred/munge
 MpiDefault=none
 ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
+TaskPlugin=task/{tasks}
 JobAcctGatherType=jobacct_gather/none
 {accounting}
 SelectType=select/cons_tres
@@ -48,8 +50,8 @@ SlurmdSpoolDir={folder}/spool-%n
 SlurmctldLogFile={folder}/slurmctld.log
 SlurmdLogFile={folder}/%n.log
 TmpFS={folder}/tmp-%n
-NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[1]} CPUs=2 Feature=fast State=UNKNOWN
-NodeName=n2 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[2]} CPUs=2 State=UNKNOWN
+NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[1]} {node} Feature=fast State=UNKNOWN
+NodeName=n2 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[2]} {node} State=UNKNOWN
 PartitionName=debug Nodes=n1,n2 Default=YES MaxTime=INFINITE State=UP
 PartitionName=closed Nodes=n1,n2 AllowAccounts=ours MaxTime=INFINITE State=UP
 """
@@ -177,8 +179,30 @@ def _end(file: Path) -> None:
 
 
 @contextlib.contextmanager
-def cluster(folder: Path, accounting: bool = False) -> Iterator[None]:
-    """A cluster that runs; SLURM_CONF names it."""
+def ahead(folder: Path, node: str, seconds: int) -> Iterator[None]:
+    """The clock of one node is ahead of the controller's."""
+    library = folder / "ahead.so"
+    source = Path(__file__).with_name("ahead.c")
+    subprocess.run(["cc", "-shared", "-fPIC", f"-DAHEAD={seconds}", source, "-o", library], check=True)
+    try:
+        _restart(folder, node, f"LD_PRELOAD={library}")
+        yield
+    finally:
+        _restart(folder, node)
+
+
+def _restart(folder: Path, node: str, *environment: str) -> None:
+    file = folder / f"{node}.pid"
+    number = file.read_text().strip()
+    _end(file)
+    assert eventually(lambda: not Path("/proc", number).exists(), START), f"{node} does not end"
+    said("env", *environment, "slurmd", "-c", "-N", node)
+    assert eventually(lambda: said("sinfo", "-h", "-n", node, "-p", "debug", "-o", "%t") == "idle", START)
+
+
+@contextlib.contextmanager
+def cluster(folder: Path, accounting: bool = False, node: str = "CPUs=2", tasks: str = "none") -> Iterator[None]:
+    """A cluster that runs; SLURM_CONF names it. `node`: what each node has. `tasks`: the plugin that binds ranks."""
     for name in ("munge", "state", *(f"{kind}-{node}" for node in NODES for kind in ("spool", "tmp"))):
         (folder / name).mkdir(mode=0o700)
     key, munge = folder / "munge" / "key", folder / "munge"
@@ -186,7 +210,8 @@ def cluster(folder: Path, accounting: bool = False) -> Iterator[None]:
     key.chmod(0o400)
     ports, host = _ports(), platform.node().partition(".")[0]
     keeps = WITH_ACCOUNTING.format(folder=folder, port=ports[3]) if accounting else WITHOUT_ACCOUNTING
-    (folder / "slurm.conf").write_text(CONFIGURATION.format(folder=folder, host=host, ports=ports, accounting=keeps))
+    has = {"folder": folder, "host": host, "ports": ports, "accounting": keeps, "node": node, "tasks": tasks}
+    (folder / "slurm.conf").write_text(CONFIGURATION.format(**has))
     os.environ["SLURM_CONF"] = str(folder / "slurm.conf")
     path = os.environ["PATH"]
     os.environ["PATH"] = f"{path}:/usr/sbin"

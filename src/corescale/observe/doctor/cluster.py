@@ -50,7 +50,7 @@ def survey() -> Cluster | None:
     if not shutil.which("sinfo"):
         return None
     config = asked("scontrol", "show", "config", seconds=SECONDS)
-    lines = asked("sinfo", "-h", "-N", "-o", "%P|%N|%t|%c|%m|%l|%f", seconds=SECONDS).splitlines()
+    lines = asked("sinfo", "-h", "-N", "-o", "%P|%N|%t|%z|%m|%l|%f", seconds=SECONDS).splitlines()
     nodes = [line.split("|") for line in lines]
     names = sorted({node[0] for node in nodes}, key=lambda name: (not name.endswith("*"), name))  # sinfo's order varies
     return Cluster(
@@ -69,7 +69,7 @@ def _partition(name: str, nodes: list[list[str]]) -> Partition:
         is_default=name.endswith("*"),
         nodes=len(nodes),
         usable=sum(slurm.USABLE.match(node[2]) is not None for node in nodes),
-        cores=min(int(node[3]) for node in nodes),
+        cores=min(slurm.cores_of(node[3]) for node in nodes),
         memory_megabytes=min(int(node[4].rstrip("+")) for node in nodes),
         time_limit=nodes[0][5],
         constraints=tuple(sorted({word for node in nodes for word in node[6].split(",")} - {"(null)", ""})),

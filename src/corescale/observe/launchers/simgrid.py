@@ -26,6 +26,7 @@ from corescale.observe.scratch import Scratch
 from corescale.observe.spawn import SpawnReport, SpawnRequest
 from corescale.records import Configuration, Layout, Phase, Record, canonical
 
+INSTALL = "apt-get install libsimgrid-dev"
 BUILD = ".smpi"
 """how the name of a simulated build ends"""
 ELF = b"\x7fELF"
@@ -87,7 +88,7 @@ class Simgrid(SpawningLauncher):
     @classmethod
     def cannot(cls, layout: Layout) -> str | None:
         del layout
-        return None if simulator() else "needs SimGrid, and smpirun is not here (apt-get install libsimgrid-dev)"
+        return None if simulator() else f"needs SimGrid, and smpirun is not here ({INSTALL})"
 
     def open(self, note: Callable[[str], None]) -> None:
         super().open(note)
@@ -98,6 +99,7 @@ class Simgrid(SpawningLauncher):
                 if words[0].endswith(BUILD):
                     what = "is not a build for SimGrid, or does not call MPI"
                 remedy = f"compile an MPI program by smpicxx as {words[0].removesuffix(BUILD)}{BUILD} (docs/cluster.md)"
+                remedy += "" if shutil.which("smpicxx") else f"; smpicxx is not here ({INSTALL})"
                 raise ProgramError(what, where=words[0], remedy=remedy)
             if "--" in words[1:]:
                 raise UsageError("SimGrid drops the word --", where=words[0], remedy="leave it out")

@@ -59,11 +59,11 @@ class Slurm(SpawningLauncher):
 
     @classmethod
     def machine(cls, option: str = "") -> Machine:
-        """The node with the fewest CPUs, and how many nodes one partition has. Raises UnavailableError."""
+        """The node with the fewest cores, and how many nodes one partition has. Raises UnavailableError."""
         if why := cls.cannot(Layout()):
             raise UnavailableError(f"the slurm launcher {why}")
         wanted = set(filter(None, _partition(_words(option)).split(",")))
-        found = [line.split("|") for line in asked("sinfo", "-h", "-N", "-o", "%P|%c|%t|%a|%N").splitlines()]
+        found = [line.split("|") for line in asked("sinfo", "-h", "-N", "-o", "%P|%z|%t|%a|%N").splitlines()]
         known = {row[0].rstrip("*") for row in found}
         if not wanted:
             wanted = {row[0].rstrip("*") for row in found if row[0].endswith("*")}
@@ -80,7 +80,7 @@ class Slurm(SpawningLauncher):
         if not usable:
             what = f"no node of {name} can be used ({', '.join(row[2] for row in rows)})"
             raise UnavailableError(what, where="slurm", remedy="sinfo -R says why")
-        cores = min(int(row[1]) for row in usable)
+        cores = min(cores_of(row[1]) for row in usable)
         nodes = max(Counter(row[0] for row in usable).values())
         name = f"nodes of {name} of the cluster {_cluster()}"
         return Machine.here().elsewhere(_cluster(), name, cores=cores, nodes=nodes, source="Slurm")
@@ -152,13 +152,19 @@ class Slurm(SpawningLauncher):
             held.release()
 
 
+def cores_of(shape: str) -> int:
+    """The cores of a node that sinfo writes as `sockets:cores:threads`; its CPUs are hardware threads."""
+    sockets, cores, _ = shape.split(":")
+    return int(sockets) * int(cores)
+
+
 def _shape(layout: Layout, machine: Machine) -> tuple[str, ...]:
-    """The options of srun that make the layout."""
+    """The options of srun that make the layout, with a thread on each core: as many CPUs may be half as many cores."""
     over = ("--overcommit",) if layout.of_node > machine.default_max_threads else ()
     each = 1 if over else layout.threads_per_rank
     return (
         *(f"--nodes={layout.nodes}", f"--ntasks={layout.ranks_per_node * layout.nodes}"),
-        *(f"--ntasks-per-node={layout.ranks_per_node}", f"--cpus-per-task={each}", *over),
+        *(f"--ntasks-per-node={layout.ranks_per_node}", f"--cpus-per-task={each}", "--threads-per-core=1", *over),
     )
 
 

@@ -2,6 +2,7 @@
 """Ranks that a real SimGrid simulates: times that are known exactly, and every record labelled."""
 
 import os
+import shutil
 import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from corescale.errors import ProgramError, UnavailableError, UsageError
 from corescale.machine import Machine
 from corescale.observe import launchers, store
 from corescale.observe.launchers.platform import Platform, at
+from corescale.observe.launchers.simgrid import simulator
 from corescale.observe.run import run
 from corescale.records import Layout, Record
 from support.policies import blocks
@@ -126,6 +128,25 @@ def test_no_word_of_the_program_is_the_simulators(experiment: Make, program: str
     assert (record.metrics["size"], record.metrics["words"]) == (2, 4)
     with pytest.raises(UsageError, match="SimGrid drops the word --"):
         simulated(experiment(program, "--"), platform(tmp_path))
+
+
+@needs_simgrid
+def test_without_its_compiler_or_simgrid_it_is_one_line(
+    experiment: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    e, cluster = experiment("/bin/true"), platform(tmp_path)
+    (tmp_path / "smpirun").symlink_to(str(shutil.which("smpirun")))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    install = r"\(apt-get install libsimgrid-dev\)"
+    with pytest.raises(ProgramError, match=f"^/bin/true: is not a build .*; smpicxx is not here {install}$"):
+        simulated(e, cluster)
+    (tmp_path / "smpirun").unlink()
+    simulator.cache_clear()
+    try:
+        with pytest.raises(UnavailableError, match=f"needs SimGrid, and smpirun is not here {install}"):
+            simulated(e, cluster)
+    finally:
+        simulator.cache_clear()
 
 
 @needs_simgrid

@@ -261,6 +261,14 @@ def test_a_node_that_is_lost_in_a_launch_is_no_failure_of_the_program() -> None:
         corescale.scan(["sh", "-c", lost], on="slurm", nodes=[2], runs=1, ignore_failure=True)
 
 
+def test_a_node_whose_clock_is_ahead_is_named(nodes: Path) -> None:
+    with slurm.ahead(nodes, "n2", 240), pytest.raises(UnavailableError) as raised:
+        corescale.scan("true", on="slurm", nodes=[2], runs=1)
+    assert str(raised.value) == (
+        "n2 starts no rank: the job's credential has expired; its clock may differ from the controller's"
+    )
+
+
 def test_ctrl_c_ends_the_ranks_and_gives_the_nodes_back(place: Path) -> None:
     running = begun(
         place, "scan", "--on", "slurm", "--nodes", "2", "-r", "1", "--", "sh", "-c", "echo $$ >>pids; sleep 99"
