@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from support.processes import eventually
+from support.processes import alive, eventually
 
 DAEMONS = ("munged", "slurmctld", "slurmd", "salloc")
 INSTALL = "apt-get install slurmctld slurmd slurm-client munge"
@@ -193,9 +193,9 @@ def ahead(folder: Path, node: str, seconds: int) -> Iterator[None]:
 
 def _restart(folder: Path, node: str, *environment: str) -> None:
     file = folder / f"{node}.pid"
-    number = file.read_text().strip()
+    number = int(file.read_text())
     _end(file)
-    assert eventually(lambda: not Path("/proc", number).exists(), START), f"{node} does not end"
+    assert eventually(lambda: not alive(number), START), f"{node} does not end"
     said("env", *environment, "slurmd", "-c", "-N", node)
     assert eventually(lambda: said("sinfo", "-h", "-n", node, "-p", "debug", "-o", "%t") == "idle", START)
 

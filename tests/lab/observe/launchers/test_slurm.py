@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 (more than 300 lines: all of it shares one cluster, which takes seconds to start)
 """Verbs through a real Slurm of two nodes: accounts of ranks, bad inputs in one line, and nothing left in the queue."""
 
+import contextlib
 import io
 import json
 import os
@@ -207,7 +208,8 @@ def test_a_node_cancels_the_job_if_corescale_and_salloc_are_killed_together(plac
     every = [pid for pid in (running.pid, *below(running.pid)) if name(pid) != spared]
     for kind in (signal.SIGSTOP, signal.SIGKILL):
         for process in every:
-            os.kill(process, kind)
+            with contextlib.suppress(ProcessLookupError):  # salloc's script starts a sleep again and again
+                os.kill(process, kind)
     running.wait()
     assert slurm.emptied(30), slurm.queue()
     for left in place.glob("corescale-launch-*"):
@@ -259,14 +261,6 @@ def test_a_node_that_is_lost_in_a_launch_is_no_failure_of_the_program() -> None:
     lost = f'test "$SLURMD_NODENAME" = n1 || {{ {GONE}; }}; exec sleep 60'
     with pytest.raises(InconclusiveError, match=r"n2: .*the same command goes on"):
         corescale.scan(["sh", "-c", lost], on="slurm", nodes=[2], runs=1, ignore_failure=True)
-
-
-def test_a_node_whose_clock_is_ahead_is_named(nodes: Path) -> None:
-    with slurm.ahead(nodes, "n2", 240), pytest.raises(UnavailableError) as raised:
-        corescale.scan("true", on="slurm", nodes=[2], runs=1)
-    assert str(raised.value) == (
-        "n2 starts no rank: the job's credential has expired; its clock may differ from the controller's"
-    )
 
 
 def test_ctrl_c_ends_the_ranks_and_gives_the_nodes_back(place: Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real Slurm whose cores have two hardware threads each, which it counts as CPUs, and that binds ranks."""
+"""Real clusters of Slurm that differ: cores of two hardware threads, ranks that are bound, a clock that is ahead."""
 
 import os
 import re
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import corescale
+from corescale.errors import UnavailableError
 from corescale.observe import launchers
 from corescale.observe.doctor import cluster
 from support import slurm
@@ -58,3 +59,11 @@ def test_a_thread_has_one_hardware_thread_of_its_core(tmp_path: Path, place: Pat
 def test_ranks_share_no_core(tmp_path: Path, place: Path) -> None:
     first, second = bound("CPUs=2 Sockets=1 CoresPerSocket=2 ThreadsPerCore=1", "1x2x1", tmp_path, place)
     assert first.isdecimal() and second.isdecimal() and first != second
+
+
+def test_a_node_whose_clock_is_ahead_is_named(tmp_path: Path, place: Path) -> None:
+    del place
+    ahead = "its clock may differ from the controller's"
+    with slurm.cluster(tmp_path), slurm.ahead(tmp_path, "n2", 240), pytest.raises(UnavailableError) as raised:
+        corescale.scan("true", on="slurm", nodes=[2], runs=1)
+    assert str(raised.value) == f"n2 starts no rank: the job's credential has expired; {ahead}"
