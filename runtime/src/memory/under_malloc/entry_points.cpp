@@ -65,7 +65,8 @@ void show_stats() noexcept {
 }
 
 [[gnu::constructor]] void begin() noexcept {
-  if (const char* const words = secure_getenv("CORESCALE_MALLOC")) read_options(words);
+  read_environment();
+  read_memory_limit();
   begin_process();
 }
 

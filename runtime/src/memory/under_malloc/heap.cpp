@@ -44,8 +44,8 @@ constinit thread_local bool is_ending __attribute__((tls_model("initial-exec")))
 constinit lock registration_lock;
 constinit lock heaps_lock;
 constinit heap* all_heaps = nullptr;
-constinit heap* abandoned_heaps = nullptr;
-constinit heap* look_here = nullptr;  // for heaps whose threads ended without notice
+constinit std::atomic<heap*> abandoned_heaps{nullptr};  // changed under heaps_lock
+constinit heap* look_here = nullptr;                    // for heaps whose threads ended without notice
 constinit pthread_key_t end_key = 0;
 constinit bool has_key = false;
 constinit std::atomic<bool> watches_forks{false};
@@ -90,9 +90,13 @@ void remove(heap& h, page* p) noexcept {
   if (p->next != &no_page) p->next->previous = p->previous;
 }
 
-void release(heap& h, page* p) noexcept {
+void part_with(heap& h, page* p) noexcept {
   remove(h, p);
   if (h.bins[p->size_class] == p) h.bins[p->size_class] = h.lists[p->size_class];
+}
+
+void release(heap& h, page* p) noexcept {
+  part_with(h, p);
   p->owner.store(nullptr, std::memory_order_relaxed);
   give_span(p, !h.abandoned.load(std::memory_order_relaxed));
 }
@@ -244,12 +248,30 @@ bool set_full(heap& h, page* p) noexcept {
   return true;
 }
 
+/// A listed page of a thread that has ended becomes this thread's; null if none of a few heaps has one. Full pages stay where their notices
+/// go.
+page* inherit(heap& h, std::size_t size_class) noexcept {
+  if (!abandoned_heaps.load(std::memory_order_relaxed)) return nullptr;
+  const locked hold(heaps_lock);
+  int looks = 16;
+  for (heap* from = abandoned_heaps.load(std::memory_order_relaxed); from && looks > 0;
+       from = from->next_abandoned, --looks) {
+    page* const p = from->lists[size_class];
+    if (p == &no_page) continue;
+    part_with(*from, p);
+    push_front(h, p);
+    p->owner.store(&h, std::memory_order_release);
+    return p;
+  }
+  return nullptr;
+}
+
 /// The page to take a block from; null if there is no memory.
 page* page_with_block(heap& h, std::size_t size_class) noexcept {
   read_notices(h);
   while (true) {
     page* p = h.lists[size_class];
-    if (p == &no_page) break;
+    if (p == &no_page && !(p = inherit(h, size_class))) break;
     collect(p);
     if (p->free || carve(h, p)) return p;
     set_full(h, p);
@@ -287,15 +309,18 @@ void* try_large(std::size_t bytes, std::size_t alignment, std::size_t& dirty) no
 }
 
 void* take_large(std::size_t bytes, std::size_t alignment, std::size_t& dirty) noexcept {
+  read_environment();
   return insist([&] { return try_large(bytes, alignment, dirty); });
 }
 
 // --- blocks of other threads' pages ---
 
-/// False if a thread has the heap by now.
+/// False if a thread has the heap, or the page, by now.
 bool give_to_abandoned(const heap& h, page* to, block* first, std::uint32_t count) noexcept {
   const locked hold(heaps_lock);
-  if (!h.abandoned.load(std::memory_order_relaxed) || h.lost) return false;
+  if (!h.abandoned.load(std::memory_order_relaxed) || h.lost ||
+      to->owner.load(std::memory_order_relaxed) != &h)
+    return false;
   if (!to->full) take_in(to);  // what came while its thread was ending
   for (block* b = first; count > 0; --count) {
     block* const next = next_of(b);
@@ -324,7 +349,7 @@ bool adopt(page* p) noexcept {
 /// A block of a page that is not this thread's to change goes home; so do those that are linked after it.
 void send(page* to, block* first, block* last, std::uint32_t count) noexcept {
   if (to->owner.load(std::memory_order_relaxed)->lost && !adopt(to)) return;
-  heap* const owner = to->owner.load(std::memory_order_acquire);
+  heap* owner = to->owner.load(std::memory_order_acquire);
   if (owner->abandoned.load(std::memory_order_acquire) && give_to_abandoned(*owner, to, first, count))
     return age_spans();
   std::uintptr_t there = to->returned.load(std::memory_order_relaxed), after = 0;
@@ -335,6 +360,8 @@ void send(page* to, block* first, block* last, std::uint32_t count) noexcept {
   } while (!to->returned.compare_exchange_weak(there, after, std::memory_order_acq_rel,
                                                std::memory_order_relaxed));
   if (!(there & wants_notice)) return;
+  owner = to->owner.load(
+      std::memory_order_acquire);  // the same until it reads the notice, because the page is in no list
   page* front = owner->notices.load(std::memory_order_relaxed);
   do {
     to->next_notice = front;
@@ -384,8 +411,8 @@ bool has_ended(const heap& h) noexcept {
 
 /// A heap whose thread has ended: one that gave notice, or one of a few that are checked.
 heap* find_abandoned() noexcept {
-  if (heap* const h = abandoned_heaps) {
-    abandoned_heaps = h->next_abandoned;
+  if (heap* const h = abandoned_heaps.load(std::memory_order_relaxed)) {
+    abandoned_heaps.store(h->next_abandoned, std::memory_order_relaxed);
     return h;
   }
   for (int looks = 0; looks < 4; ++looks) {
@@ -421,7 +448,9 @@ void leave_quarantine(heap& h, void* memory) noexcept;
 /// The calling thread's heap, made if need be; null if there is no memory.
 heap* attached() noexcept {
   if (own) return own;
+  read_environment();
   watch_forks();
+  if (own) return own;  // registering may have asked for memory
   heap* mine = nullptr;
   bool key = false;
   {
@@ -477,8 +506,8 @@ void end_of_thread(void*) noexcept {
   trim_heap(*left);
   const locked hold(heaps_lock);
   left->process = 0;
-  left->next_abandoned = abandoned_heaps;
-  abandoned_heaps = left;
+  left->next_abandoned = abandoned_heaps.load(std::memory_order_relaxed);
+  abandoned_heaps.store(left, std::memory_order_relaxed);
   left->abandoned.store(true, std::memory_order_release);
 }
 
@@ -691,8 +720,7 @@ void* resize(void* memory, std::size_t bytes) noexcept {
   return moved;
 }
 
-/// Options may be read after the first blocks were given. Until then the blocks of a hardened process are
-/// ordinary ones, too.
+/// The loader asks for memory before the C library has the environment. Those blocks are ordinary ones, also in a hardened process.
 void begin_process() noexcept {
   if (chosen.hardened) current = &no_heap;
 }

@@ -12,7 +12,8 @@
 #include "system.hpp"
 
 /// What one thread has: for each size class a list of pages. Only its own thread takes blocks from them. What other threads return
-/// comes home in parcels, one atomic operation each. A heap outlives its thread, and the next thread without one gets it.
+/// comes home in parcels, one atomic operation each. A heap outlives its thread: the next thread without one
+/// gets it, and until then any thread takes pages from it.
 namespace corescale::inline v0::process_heap {
 
 /// Blocks of one page on their way to its owner.

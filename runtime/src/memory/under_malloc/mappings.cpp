@@ -154,14 +154,9 @@ mapping reuse(std::size_t bytes, std::size_t alignment) noexcept {
 
 void drop_oldest() noexcept { drop(unkeep(0)); }
 
-/// Bytes kept for reuse, at most: 64 MiB, or three eighths of what is in use if that is more. With less, a
-/// program that replaces large blocks loses its time to pages that the kernel has to clear anew; with half,
-/// its peak was a sixth above that of the leanest allocator.
-std::size_t most_kept() noexcept {
-  constexpr std::size_t always = std::size_t{1} << 26;
-  const std::size_t share = counts.bytes / 8 * 3;
-  return share > always ? share : always;
-}
+/// Three eighths of what is in use may be kept for reuse. With less, a program that replaces large blocks loses its time to pages that the
+/// kernel has to clear anew; with half, its peak was a sixth above that of the leanest allocator.
+std::size_t most_kept() noexcept { return most_free(counts.bytes / 8 * 3); }
 
 /// A hardened process keeps none: a returned block is unmapped, so that using it faults.
 void keep(mapping one) noexcept {

@@ -15,8 +15,6 @@ constinit lock span_lock;
 
 namespace {
 
-/// Free slices that are kept however few are in use: 64 MiB. More are kept only while as many are in use.
-constexpr std::size_t kept_slices = 1024;
 constexpr std::uint64_t all_slices = ~std::uint64_t{1};  // slice 0 is the header
 
 // All of these are guarded by span_lock.
@@ -184,7 +182,7 @@ std::size_t purge_oldest(bool all, std::uint64_t now) noexcept {
 
 /// Purges, oldest first, memory that was free for the time of decay, and memory beyond what may be kept.
 void decay(std::uint64_t now) noexcept {
-  const auto keeps = [] { return counts.used_slices > kept_slices ? counts.used_slices : kept_slices; };
+  const auto keeps = [] { return most_free(counts.used_slices * slice) / slice; };
   bool too_much = counts.dirty_slices > keeps();
   while (oldest_dirty && (too_much || oldest_dirty->waits_since + chosen.decay_ms <= now)) {
     purge_oldest(too_much, now);

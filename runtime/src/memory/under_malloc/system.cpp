@@ -2,6 +2,7 @@
 #include "system.hpp"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <string_view>
 #include <utility>
 
@@ -67,7 +70,7 @@ constinit std::atomic<std::size_t> guards_by_rights{0};
 void note(std::string_view word) noexcept {
   char line[200];
   std::size_t shown = 0;
-  while (shown < word.size() && shown < 60 && static_cast<unsigned char>(word[shown]) >= ' ') ++shown;
+  while (shown < word.size() && shown < 60 && word[shown] >= ' ' && word[shown] <= '~') ++shown;
   const int length = snprintf(line, sizeof line,
                               "corescale malloc: CORESCALE_MALLOC has no word '%.*s'; use show_stats, "
                               "hardened, huge_pages=0 or 1, decay_ms=N (N below 1000000000)\n",
@@ -91,7 +94,82 @@ bool read_word(std::string_view word) noexcept {
   return true;
 }
 
+std::string_view without_blanks(std::string_view word) noexcept {
+  while (word.starts_with(' ')) word.remove_prefix(1);
+  while (word.ends_with(' ')) word.remove_suffix(1);
+  return word;
+}
+
+constinit std::atomic<bool> has_read_options{false};
+
+/// A short file's text, ended by a 0; empty if it cannot be read. By bare system calls, in which no thread is cancelled.
+template <std::size_t Size>
+void read_file(const char* path, std::array<char, Size>& text) noexcept {
+  const long file = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+  long length = 0;
+  if (file >= 0) {
+    length = syscall(SYS_read, file, text.data(), Size - 1);
+    syscall(SYS_close, file);
+  }
+  text[length > 0 ? static_cast<std::size_t>(length) : 0] = '\0';
+}
+
+/// The least number in that file of a group and of those above it. In a container the group's path may be the host's, which is not there;
+/// the last step looks at the root of what is.
+std::size_t least_of_group(const char* root, const char* mount, std::string_view group,
+                           const char* name) noexcept {
+  std::size_t least = SIZE_MAX;
+  while (true) {
+    std::array<char, 1024> path;
+    std::array<char, 32> text;
+    if (snprintf(path.data(), path.size(), "%s/sys/fs/cgroup%s%.*s/%s", root, mount,
+                 static_cast<int>(group.size()), group.data(), name) < static_cast<int>(path.size())) {
+      read_file(path.data(), text);
+      std::size_t value = 0;
+      for (const char* digit = text.data(); *digit >= '0' && *digit <= '9'; ++digit)
+        value = 10 * value + static_cast<std::size_t>(*digit - '0');
+      if (value && value < least) least = value;  // "max" has no digit
+    }
+    if (group.empty()) return least;
+    group = group.substr(0, group.rfind('/'));
+  }
+}
+
+constinit std::atomic<std::size_t> limit{SIZE_MAX};
+
 }  // namespace
+
+std::size_t memory_limit(const char* root) noexcept {
+  const int before = errno;
+  std::array<char, 256> path;
+  std::array<char, 4096> text;
+  snprintf(path.data(), path.size(), "%s/proc/self/cgroup", root);
+  read_file(path.data(), text);
+  std::size_t least = SIZE_MAX;
+  for (std::string_view rest(text.data()); !rest.empty();) {  // lines such as 4:memory:/group, or 0::/group
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+    const std::size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (second == std::string_view::npos) continue;
+    const std::string_view controllers = line.substr(first + 1, second - first - 1);
+    std::string_view group = line.substr(second + 1);
+    while (group.ends_with('/')) group.remove_suffix(1);
+    if (controllers.empty())
+      for (const char* const name : {"memory.max", "memory.high"})
+        least = std::min(least, least_of_group(root, "", group, name));
+    else if (controllers.find("memory") != std::string_view::npos)
+      least = std::min(least, least_of_group(root, "/memory", group, "memory.limit_in_bytes"));
+  }
+  errno = before;
+  return least;
+}
+
+void read_memory_limit() noexcept { limit.store(memory_limit(""), std::memory_order_relaxed); }
+
+std::size_t most_free(std::size_t share) noexcept {
+  constexpr std::size_t always = std::size_t{1} << 26, part_of_limit = 16;
+  return std::min(std::max(share, always), limit.load(std::memory_order_relaxed) / part_of_limit);
+}
 
 void* map(std::size_t bytes) noexcept {
   void* const memory = map_at(nullptr, bytes);
@@ -202,11 +280,17 @@ void read_options(const char* words) noexcept {
   std::string_view rest(words);
   while (!rest.empty()) {
     const std::size_t comma = rest.find(',');
-    const std::string_view word = rest.substr(0, comma);
+    const std::string_view word = without_blanks(rest.substr(0, comma));
     if (!word.empty() && !read_word(word) && !std::exchange(noted, true)) note(word);
     if (comma == std::string_view::npos) return;
     rest.remove_prefix(comma + 1);
   }
+}
+
+void read_environment() noexcept {
+  if (has_read_options.load(std::memory_order_relaxed) || !environ) return;
+  if (has_read_options.exchange(true)) return;
+  if (const char* const words = secure_getenv("CORESCALE_MALLOC")) read_options(words);
 }
 
 }  // namespace corescale::process_heap

@@ -92,6 +92,19 @@ inline std::size_t guard_bytes() noexcept { return chosen.hardened ? system_page
 /// Reads a value of CORESCALE_MALLOC: words with commas between. Unknown words are ignored, and the first of them is named in one line.
 void read_options(const char* words) noexcept;
 
+/// Reads CORESCALE_MALLOC once: at the first request after the C library has the environment, which may be before our constructor.
+void read_environment() noexcept;
+
+/// The least memory limit of the control groups (cgroups, of either version) that this process is in, or else SIZE_MAX. `root` is where the
+/// file systems of the kernel are: "" but for tests.
+std::size_t memory_limit(const char* root) noexcept;
+
+/// Reads it for most_free(). At the start, because a sandbox may kill a process that opens a file later.
+void read_memory_limit() noexcept;
+
+/// How many free bytes may be kept for reuse: 64 MiB, or `share` if that is more, but at most a sixteenth of the memory limit.
+std::size_t most_free(std::size_t share) noexcept;
+
 /// Bytes, for show_stats and mallinfo2().
 struct account {
   std::atomic<std::size_t> mapped{0}, most_mapped{0}, purged{0};

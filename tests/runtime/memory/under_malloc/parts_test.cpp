@@ -2,11 +2,15 @@
 // The parts below malloc(), called by their own names, so that sanitizers can watch them.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <random>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -196,6 +200,31 @@ TEST(Malloc, AThreadThatOnlyReturnsHasAHeap) {
   }).join();
   EXPECT_EQ(meanwhile, before + 1);
   EXPECT_EQ(with_a_thread(), before);
+}
+
+// Of either version of control groups, and of a container in which the path is the host's.
+TEST(Malloc, TheMemoryLimitIsTheLeastOfTheGroupsThatAreThere) {
+  const std::filesystem::path root =
+      std::filesystem::temp_directory_path() / ("corescale_" + std::to_string(getpid()));
+  const auto write = [&](const std::string& name, const char* text) {
+    const auto path = root / name;
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+  };
+  const auto limit = [&] { return memory_limit(root.c_str()); };
+  EXPECT_EQ(limit(), SIZE_MAX);
+  write("proc/self/cgroup", "4:memory:/\n0::/outer/inner\n");
+  EXPECT_EQ(limit(), SIZE_MAX);
+  write("sys/fs/cgroup/outer/inner/memory.max", "max\n");
+  write("sys/fs/cgroup/outer/memory.max", "300\n");
+  EXPECT_EQ(limit(), 300U);
+  write("sys/fs/cgroup/outer/inner/memory.high", "200\n");
+  EXPECT_EQ(limit(), 200U);
+  write("sys/fs/cgroup/memory/memory.limit_in_bytes", "100\n");
+  EXPECT_EQ(limit(), 100U);
+  write("proc/self/cgroup", "5:cpu,memory:/of/the/host\n");
+  EXPECT_EQ(limit(), 100U);
+  std::filesystem::remove_all(root);
 }
 
 TEST(Malloc, ForeignMemoryHasNoSize) {

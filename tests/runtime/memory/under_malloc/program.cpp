@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -266,11 +267,67 @@ void sparse_blocks() {
   REQUIRE(resident_kib() < before + 20'000);
 }
 
+/// Makes a control group with that memory limit; empty if none can be made here.
+std::string control_group(std::size_t bytes) {
+  for (const auto& [mount, limit] : {std::pair{"/sys/fs/cgroup/memory", "memory.limit_in_bytes"},
+                                     std::pair{"/sys/fs/cgroup", "memory.max"}}) {
+    std::string group = std::string(mount) + "/corescale_malloc_" + std::to_string(getpid());
+    if (mkdir(group.c_str(), 0755)) continue;
+    if (std::ofstream(group + "/" + limit) << bytes << std::flush) return group;
+    rmdir(group.c_str());
+  }
+  return {};
+}
+
+/// Phases of 40 MB of blocks, each of one size.
+void small_phases() {
+  for (const std::size_t bytes : {3'000, 90'000, 300'000, 3'000'000, 700, 1'500'000}) {
+    std::vector<void*> blocks(40'000'000 / bytes);
+    for (void*& one : blocks) memset(one = malloc(bytes), 1, bytes);
+    for (void* const one : blocks) free(one);
+  }
+  std::printf("phases of 40 MB: %zu MiB at most\n", peak_kib() / 1024);
+}
+
+/// They run in a control group with room for one phase and little more: what a phase leaves free is not kept then. Otherwise the kernel
+/// kills the process.
+void memory_limit() {
+  const std::string group = control_group(std::size_t{64} << 20);
+  if (group.empty()) return void(std::puts("skipped: no control group with a memory limit can be made here"));
+  const pid_t child = fork();
+  if (child == 0) {
+    if (!(std::ofstream(group + "/cgroup.procs") << getpid() << std::flush)) _exit(9);
+    execl("/proc/self/exe", "malloc_program", "small_phases", nullptr);
+    _exit(9);
+  }
+  int status = 0;
+  REQUIRE(child > 0 && waitpid(child, &status, 0) == child);
+  rmdir(group.c_str());
+  REQUIRE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
 void growing_vector() {
   std::vector<double> grown;
   while (grown.size() < (std::size_t{512} << 20) / sizeof(double)) grown.push_back(1);
   std::printf("a vector grown to 512 MiB peaks at %zu MiB\n", peak_kib() / 1024);
   REQUIRE(peak_kib() / 1024 < 512 + 256 + 80);
+}
+
+/// What a thread that has ended left free on its pages serves those that are still there.
+void pages_of_ended_threads() {
+  std::vector<void*> left;
+  for (int k = 0; k < 20; ++k)
+    std::thread([&left] {
+      for (int i = 0; i < 10'000; ++i) left.push_back(memset(malloc(1000), 1, 1000));
+    }).join();
+  for (std::size_t k = 0; k < left.size(); ++k)
+    if (k % 32) free(std::exchange(left[k], nullptr));
+  const std::size_t before = resident_kib();
+  std::vector<void*> mine(190'000);
+  for (void*& one : mine) one = memset(malloc(1000), 1, 1000);
+  std::printf("190 MB again, of which 194 were returned, take %zu MB more\n",
+              (resident_kib() - before) / 1000);
+  REQUIRE(resident_kib() < before + 20'000);
 }
 
 void* end_abruptly(void*) {
@@ -891,6 +948,8 @@ void use_after_free_of_run() {
 /// When its thread ends, and when the process does.
 void use_after_free_at_end_of_thread() { std::thread(write_to_free, 100).join(); }
 void use_after_free_at_exit() { write_to_free(100); }
+/// By a thread of behind.cpp, which ended before the constructors of malloc() ran; the process ends there.
+void use_after_free_by_early_thread() { _exit(1); }
 /// At once.
 void use_after_free_of_mapping() { write_to_free(3'000'000); }
 
@@ -964,6 +1023,7 @@ constexpr std::array cases{test_case{"every_entry", every_entry},
                            test_case{"growing_vector", growing_vector},
                            test_case{"sparse_blocks", sparse_blocks},
                            test_case{"short_threads", short_threads},
+                           test_case{"pages_of_ended_threads", pages_of_ended_threads},
                            test_case{"abrupt_threads", abrupt_threads},
                            test_case{"destructors", destructors},
                            test_case{"producer_consumer", producer_consumer},
@@ -1002,6 +1062,9 @@ constexpr std::array cases{test_case{"every_entry", every_entry},
                            test_case{"use_after_free_at_end_of_thread", use_after_free_at_end_of_thread},
                            test_case{"use_after_free_at_exit", use_after_free_at_exit},
                            test_case{"use_after_free_of_mapping", use_after_free_of_mapping},
+                           test_case{"use_after_free_by_early_thread", use_after_free_by_early_thread},
+                           test_case{"memory_limit", memory_limit},
+                           test_case{"small_phases", small_phases},
                            test_case{"double_free_by_another", double_free_by_another},
                            test_case{"double_free_of_run_by_another", double_free_of_run_by_another},
                            test_case{"changed_link", changed_link},
