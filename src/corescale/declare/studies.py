@@ -21,8 +21,9 @@ def find(name_or_file: str) -> Path:
     known = shipped()
     if name_or_file in known:
         return known[name_or_file]
-    if path.suffix == ".toml" and paths.exists(path):
-        raise UsageError("is not a file", where=name_or_file, remedy="name the TOML file of a study")
+    if path.suffix == ".toml" or len(path.parts) > 1:
+        what = "is not a file" if paths.exists(path) else "no such file"
+        raise UsageError(what, where=name_or_file, remedy="name a study, or its TOML file")
     remedy = nearest(path.stem, known, "corescale study list names the studies that ship")
     raise UsageError("no such study", where=name_or_file, remedy=remedy)
 

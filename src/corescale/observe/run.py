@@ -154,7 +154,8 @@ class _Loop:
     def go(self) -> None:
         block = self.policy.next_block()
         before = len(self.store.records)
-        if block is None and not before and (most := self.experiment.stop.launches) is not None:
+        most, choice = self.experiment.stop.launches, len(configurations(self.experiment)) > 1
+        if block is None and not before and most is not None and choice:
             raise InconclusiveError(f"{most}x is less than one block", where="--budget", remedy="name more launches")
         for warming in self.warm_ups() if block is not None else ():
             if not self.makes(warming):

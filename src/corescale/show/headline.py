@@ -133,13 +133,13 @@ def _apart(found: Scan, rows: Sequence[Row], confidence: float) -> str:
 
 
 def failed(found: Scan) -> str:
-    """`2 threads: all 3 launches failed with exit code 1`, of the largest p that never succeeded; empty for none."""
+    """`2 threads: each of 3 launches failed with exit code 1`, of the largest p that never succeeded; empty for none."""
     never = [row for row in found.rows if row.failures and row.failures == row.launches]
     if not never:
         return ""
     row = max(never, key=lambda row: row.p)
     others, write = [other for other in found.rows if other.time.estimate > 0], text.quantity(found.response)
-    launches = "the only launch" if row.launches == 1 else f"all {row.launches} launches"
+    launches = "the only launch" if row.launches == 1 else f"each of {row.launches} launches"
     more = f", as at {text.count(len(never) - 1, 'more level')}" if len(never) > 1 else ""
     rest = f"; {at(found, others[0])} took {text.join(write(others[0].time))}" if len(others) == 1 else ""
     return f"{at(found, row)}: {launches} {row.ended or 'failed'}{more}{rest}"
@@ -412,7 +412,7 @@ def means(found: Sequence[Comparison]) -> str:
 
 def _averaged(what: str, faster: float, slow: Sequence[tuple[str, Slow]]) -> str:
     said = [
-        f"of {name} {one.count} of {one.of} take {one.times:.2g} times its median" for name, one in slow if one.count
+        f"of {name} {one.count} of {one.of} take {one.times:.3g} times its median" for name, one in slow if one.count
     ]
     much = f"{faster:.2f}x faster" if faster >= 1 else f"{1 / faster:.2f}x slower"
     return f"{what} it is {much}" + (f": {', '.join(said)}" if said else "")

@@ -50,7 +50,7 @@ TRIES: tuple[Try, ...] = (
     (  # What fails at the largest p says nothing of the others.
         "corescale scan -q -r 3 -t 1,2 -- sh -c 'exit $((OMP_NUM_THREADS - 1))'",
         3,
-        "2 threads: all 2 launches failed with exit code 1; 1 thread took",
+        "2 threads: each of 2 launches failed with exit code 1; 1 thread took",
     ),
     (  # Twelve launches and a warm-up come before the largest p, whose forecast is sealed.
         "corescale scan -q --seal -r 6 -t 1,2,4 -- sh -c 'echo $OMP_NUM_THREADS >> sealed' >/dev/null;"
@@ -61,7 +61,7 @@ TRIES: tuple[Try, ...] = (
     (
         "corescale scan -q -r 3 -t 1,2 -i -- sh -c 'exit $((OMP_NUM_THREADS - 1))'",
         3,
-        "2 threads: all 3 launches failed with exit code 1; 1 thread took",
+        "2 threads: each of 3 launches failed with exit code 1; 1 thread took",
     ),
     (
         "corescale tune -q --budget 20x -t 1 -L n 1,2 --metric b=stdout-size --subject-to 'b<=0' -- echo {n}",
