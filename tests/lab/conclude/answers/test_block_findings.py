@@ -232,7 +232,7 @@ def test_the_simulated_formula_is_compared_with_taskflows_policy(slower: float, 
     def metrics(c: Configuration) -> dict[str, float]:
         return {"seconds": 1e-4 * (slower if c["policy"] == "taskflow_guided" else 1)}
 
-    machines = ("w3225", "gold5220_24", "tr3970x")
+    machines = ("w3225", "gold5220_24")
     assert simulated("formula_beats_taskflows_policy", metrics) == {(one, verdict) for one in machines}
 
 
