@@ -133,7 +133,7 @@ def _apart(found: Scan, rows: Sequence[Row], confidence: float) -> str:
 
 
 def failed(found: Scan) -> str:
-    """`2 threads: each of 3 launches failed with exit code 1`, of the largest p that never succeeded; empty for none."""
+    """`2 threads: each of 3 launches failed with exit code 1`, of the largest p that never did; empty for none."""
     never = [row for row in found.rows if row.failures and row.failures == row.launches]
     if not never:
         return ""

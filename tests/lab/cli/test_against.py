@@ -32,6 +32,7 @@ def test_a_slower_build_fails_the_gate(tmp_path: Path, stored: Path) -> None:
     name = f"{stored.parent.name}/1"
     for text in (f"x slower than {name} [", "gate failed: ./app: time ", f"{name} was measured earlier: what the"):
         assert text in done.stdout
+    assert done.stdout.startswith("gate failed: "), "what a person who looks at one line needs"
     assert "budget" not in done.stdout, "it has the blocks that were asked for"
 
 

@@ -72,7 +72,7 @@ def undecided(first: str) -> bool:
     return bool(
         re.match(
             r"2 threads are |nothing is faster|asked for 2 threads|\d.* faster than your|keep|"
-            r"no answer|not decided|no difference shown: (sleep|2 threads)",
+            r"no answer|not decided|gate inconclusive|no difference shown: (sleep|2 threads)",
             first,
         )
     )

@@ -102,7 +102,9 @@ def test_a_level_that_never_succeeds_says_how_it_ended_in_the_first_line() -> No
         "2 threads: each of 3 launches wrote another output than the first launch (--same-output); 1 thread took 1"
     )
     mixed = [dataclasses.replace(r, status="failed", exit_code=r.block) if not r.ok else r for r in made]
-    assert headline(concluded(mixed, experiment, {}, {})).startswith("2 threads: each of 3 launches failed; 1 thread took")
+    assert headline(concluded(mixed, experiment, {}, {})).startswith(
+        "2 threads: each of 3 launches failed; 1 thread took"
+    )
 
 
 def _with_one_pair(*seconds: float) -> tuple[Experiment, tuple[Configuration, ...], list[Record]]:

@@ -37,11 +37,24 @@ BRIEF_CANDIDATES, BRIEF_NOTES = 3, 2
 
 
 def render(result: Result, *, brief: bool = False, model: bool = False) -> RenderableType:
-    """The whole answer of a verb. `brief`: as much of it as one screen has; `model`: with models."""
+    """The whole answer of a verb, with a gate's verdict as the first line.
+
+    `brief`: as much of it as one screen has; `model`: with models.
+    """
     first = Text(headline.headline(result, "\n"), style="bold")
     if result.run:
         first.append(f" [{text.clean(result.run)}]", style="not bold")
-    return Group(first, *_body(result, brief=brief, model=model), *_footer(result, brief=brief))
+    return Group(*_gates(result), first, *_body(result, brief=brief, model=model), *_footer(result, brief=brief))
+
+
+def _gates(result: Result) -> Iterable[Text]:
+    found = result.conclusion
+    if alone(found) is not None or isinstance(found, Recommendation | Study | Scan):
+        return
+    for comparison in found:
+        for one in comparison.gates:
+            style = {"passed": "green", "inconclusive": "yellow"}.get(one.verdict, "bold red")
+            yield Text(f"gate {one.verdict}: {headline.gate(comparison, one)}", style=style)
 
 
 def _body(result: Result, *, brief: bool, model: bool) -> Iterable[RenderableType]:
@@ -168,10 +181,6 @@ def _compared(result: Result, found: Sequence[Comparison]) -> Iterable[Renderabl
     yield tables.comparisons(result)
     if said := headline.means(found):
         yield Text(said, style="dim")
-    for comparison in found:
-        for one in comparison.gates:
-            style = {"passed": "green", "inconclusive": "yellow"}.get(one.verdict, "bold red")
-            yield Text(f"gate {one.verdict}: {headline.gate(comparison, one)}", style=style)
 
 
 def _footer(result: Result, *, brief: bool) -> Iterable[RenderableType]:
