@@ -122,7 +122,8 @@ def test_memory_that_the_cores_contend_for_is_found_and_none_where_they_compute(
     contended = max(SIZES, key=lambda size: found[size])
     if found[contended] < 5 * POINTS:
         pytest.skip(f"work on memory costs two cores here no more than one: {found}")
-    assert any(explained(memory(IN_A_CORE), monkeypatch)[1] <= POINTS for _ in range(TRIES))
+    # Of memory alone: what its threads cost each other within one process may be more than two processes show.
+    assert any(explained(memory(IN_A_CORE), monkeypatch)[0].get(Cause.MEMORY, 0) <= POINTS for _ in range(TRIES))
     steady = 0
     for _ in range(3 * TRIES):
         before = inflation(contended)
