@@ -129,8 +129,8 @@ def test_memory_that_the_cores_contend_for_is_found_and_none_where_they_compute(
         before = inflation(contended)
         parts, row = explained(memory(contended), monkeypatch)
         after = inflation(contended)
-        truth = (before + after) / 2
-        if max(abs(row - truth), abs(parts.get(Cause.MEMORY, 0.0) - truth)) <= POINTS:
+        truth = min(before, after), max(before, after)  # it was between them
+        if all(truth[0] - POINTS <= one <= truth[1] + POINTS for one in (row, parts.get(Cause.MEMORY, 0.0))):
             return
         steady += abs(before - after) <= POINTS
         assert steady < TRIES, (truth, row, parts)
