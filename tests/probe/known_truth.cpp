@@ -183,8 +183,8 @@ int main(int count, char** word) {
       --there;
     });
   }
-  if (part ==
-      "memory") {  // 16 GiB are read and written, by each thread its part in memory of its own, of FILE MiB
+  // 16 GiB are read and written, by each thread its part in memory of its own, of FILE MiB.
+  if (part == "memory") {
     std::atomic<double> used{0};
     parallel([&](int) { used += go_over(std::atof(word[5]), 16 * second / threads); });
     std::printf("%f ", used.load());

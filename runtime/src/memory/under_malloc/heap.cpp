@@ -360,8 +360,8 @@ void send(page* to, block* first, block* last, std::uint32_t count) noexcept {
   } while (!to->returned.compare_exchange_weak(there, after, std::memory_order_acq_rel,
                                                std::memory_order_relaxed));
   if (!(there & wants_notice)) return;
-  owner = to->owner.load(
-      std::memory_order_acquire);  // the same until it reads the notice, because the page is in no list
+  // Who has the page now keeps it until it reads the notice, because the page is in no list.
+  owner = to->owner.load(std::memory_order_acquire);
   page* front = owner->notices.load(std::memory_order_relaxed);
   do {
     to->next_notice = front;
