@@ -29,7 +29,7 @@ TRIES: tuple[Try, ...] = (
     (
         GATED,
         1,
-        "[ab] n=3 is [23].* slower than a n=1",
+        "gate failed: [ab] n=3: time [23].*x .*, at most 1.05x allowed",
     ),
     (
         f"{GATED} | head -c 1 | wc -c",
