@@ -41,6 +41,10 @@ list(SORT names)
 if(NOT names STREQUAL replaced)
   message(SEND_ERROR "${library} exports ${names}, and not ${replaced}")
 endif()
+execute_process(COMMAND ${NM} -D --undefined-only ${library} OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
+if(symbols MATCHES "[^ ]+@(GLIBCXX|CXXABI)[^\n]*")
+  message(SEND_ERROR "${library} needs the C++ library, which each C program would load: ${CMAKE_MATCH_0}")
+endif()
 
 # Programs of the README by the components that they include; each component is asked for once. installed.cmake runs the others.
 find_program(pkg_config pkg-config REQUIRED)

@@ -151,8 +151,8 @@ std::size_t memory_limit(const char* root) noexcept {
     rest.remove_prefix(std::min(rest.size(), line.size() + 1));
     const std::size_t first = line.find(':'), second = line.find(':', first + 1);
     if (second == std::string_view::npos) continue;
-    const std::string_view controllers = line.substr(first + 1, second - first - 1);
-    std::string_view group = line.substr(second + 1);
+    const std::string_view controllers(line.data() + first + 1, second - first - 1);
+    std::string_view group(line.data() + second + 1, line.size() - second - 1);
     while (group.ends_with('/')) group.remove_suffix(1);
     if (controllers.empty())
       for (const char* const name : {"memory.max", "memory.high"})
