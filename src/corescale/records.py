@@ -176,8 +176,9 @@ class Record:
     status: Status
     exit_code: int
     paid: float | None = None
-    """seconds from the end of the launch before it to its own, by the clock of the machine here, without those in which
-    it waited for nodes or quiet CPUs: its part of a budget. None if the clock is virtual, and in earlier versions"""
+    """seconds from the end of the launch before it to its own, by the clock of the machine here: its part of a budget.
+    It has no waiting for nodes, and only under a typed budget that for quiet CPUs. None if the clock is virtual, and in
+    earlier versions"""
     wall_kind: Literal["launcher", "rank"] = "launcher"
     """whose time `wall` is: the program started here, or the slowest rank if the ranks' starter may queue"""
     let_fail: bool = False

@@ -90,7 +90,7 @@ def measure(
         launcher.side_by_side(request.jobs)
     with follow(experiment) as watcher, opened as folder:
         try:
-            waits = Quiet(machine, watcher.note).wait if request.wait_quiet and not launcher.virtual else lambda: 0.0
+            waits = Quiet(machine, watcher.note).wait if request.wait_quiet and not launcher.virtual else lambda _: 0.0
             policy = policy_of(experiment, folder)
             checked = partial(must_not_disturb, experiment, launcher, request.jobs, watcher.note)
             first = checked if request.jobs > 1 else lambda: None

@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line: one file for each verb. Only this package exits and writes standard output."""
 
-import contextlib
-import errno
-import mmap
-import os
 import sys
-import time
-import traceback
-from pathlib import Path
 
-from corescale.cli import interruptions
-from corescale.errors import CorescaleError, ExitCode
+try:
+    import contextlib
+    import errno
+    import mmap
+    import os
+    import time
+    import traceback
+    from pathlib import Path
+
+    from corescale.cli import interruptions
+    from corescale.errors import CorescaleError, ExitCode
+except KeyboardInterrupt:  # these imports are most of the time before main
+    sys.stderr.write("corescale: interrupted\n")
+    sys.exit(130)
 
 LACKING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 """error numbers of a system that has no more files, memory or processes"""
@@ -38,11 +43,11 @@ def measured() -> None:
 
 def main() -> None:
     """Entry point of `corescale`; every error a person can cause is one line and a documented exit code."""
-    _began.append(time.monotonic())
-    _have_one_thread()
-    sys.set_int_max_str_digits(0)  # numbers of any length are read, and refused with a reason
-    interruptions.install()
     try:
+        _began.append(time.monotonic())
+        _have_one_thread()
+        sys.set_int_max_str_digits(0)  # numbers of any length are read, and refused with a reason
+        interruptions.install()
         _must_have_room()
         sys.exit(_run(sys.argv[1:]))
     except KeyboardInterrupt as end:

@@ -178,7 +178,8 @@ def _short(timed: Sequence[Record]) -> list[str]:
 
 def memory_kind(records: Sequence[Record]) -> str:
     """The kind of peak memory that most launches have: figures taken in other ways are left out, not compared."""
-    return next((of for of, _ in Counter(record.peak_memory_kind for record in records).most_common(1)), "none")
+    known = Counter(record.peak_memory_kind for record in records if record.peak_memory_kind != "none")
+    return next((of for of, _ in known.most_common(1)), "none")
 
 
 def other_memory(records: Sequence[Record]) -> list[str]:

@@ -5,11 +5,12 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TypeVar
 
 from corescale.declare import arithmetic, factors, template
 from corescale.declare.catalogue import allocators
-from corescale.declare.experiment import SERIAL, Experiment, Factor
+from corescale.declare.experiment import SERIAL, SHOWN, Experiment, Factor
 from corescale.declare.outputs import EXTREMES, extreme, listed
 from corescale.errors import UsageError
 from corescale.machine import Machine
@@ -199,11 +200,18 @@ def strange_level(experiment: Experiment, chosen: Configuration) -> str:
     return "" if configuration(experiment, levels) == chosen else f"layout {chosen.layout} at {chosen.label}"
 
 
+def output_of(experiment: Experiment, values: Mapping[str, str]) -> Path | None:
+    """The file that was named for standard output, with these values of placeholders; None for none."""
+    named = None if experiment.output in ("null", SHOWN) else experiment.output
+    return None if named is None else Path(*template.fill((named,), values))
+
+
 def launch(experiment: Experiment, chosen: Configuration, machine: Machine, phase: Phase = "measure") -> factors.Launch:
     """What a configuration becomes: argv, environment, placement. Shown by --dry-run and run by the launcher."""
     command = experiment.command(chosen, phase)
     values = {name: str(value) for name, value in parameters(experiment, chosen).items()}
-    result = factors.Launch(argv=template.fill(command.argv, values), shell=command.shell)
+    argv, output = template.fill(command.argv, values), output_of(experiment, values)
+    result = factors.Launch(argv=argv, shell=command.shell, output=output)
     given = _as_typed(experiment, chosen)
     if "threads" not in template.placeholders(command.argv) and experiment.makes_threads and "threads" not in given:
         result = factors.with_thread_variables(result, chosen.layout.threads_per_rank)

@@ -26,6 +26,8 @@ class Launch:
     """libraries that must be proved inside the program"""
     replaces_allocator: bool = False
     """whether LD_PRELOAD replaces only inherited allocators, and leaves other inherited libraries there"""
+    output: Path | None = None
+    """the file that was named for standard output"""
     runtime: Path | None = None
     """the library of `preload` that comes before all others, whatever else LD_PRELOAD has"""
 

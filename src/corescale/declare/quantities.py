@@ -37,18 +37,21 @@ def runs(number: int, where: str) -> int:
     return number
 
 
-def share(text: str, where: str, *, zero: bool = False, usual: float = 0.02, least: float = 0) -> float:
+def share(
+    text: str, where: str, *, zero: bool = False, usual: float = 0.02, least: float = 0, whole: float = 1
+) -> float:
     """2% or 0.02; raises UsageError outside of (least, 1). `zero`: 0 is allowed, too. `usual`: the example in the
-    remedy."""
+    remedy. `whole`: the limit, instead of 1, of what is written with %."""
     try:
         value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     except ValueError:
         value = math.nan
-    if least < value < 1 or (zero and value == 0):
+    if least < value < (whole if text.endswith("%") else 1) or (zero and value == 0):
         return value
     what = f"{text!r} is not a percentage"
     if math.isfinite(value):
-        what = f"{text!r} is not {'at least' if zero else 'above'} {100 * least:g}% and below 100%"
+        below = " and below 100%" if whole == 1 else ""
+        what = f"{text!r} is not {'at least' if zero else 'above'} {100 * least:g}%{below}"
         if value >= 1 and 100 * least < value < 100 and not text.endswith("%"):
             what, usual = f"{text!r} would be {100 * value:g}%", value / 100
     raise UsageError(what, where=where, remedy=f"write {100 * usual:g}% or {usual:g}")
@@ -84,7 +87,7 @@ def _gate(text: str) -> tuple[str, float]:
     if of not in GATES:
         remedy = f"write one of {', '.join(GATES)}, and --gate once for each"
         raise UsageError(f"no gate on {of!r}", where="--gate", remedy=remedy)
-    return of, share(limit, "--gate", zero=True)
+    return of, share(limit, "--gate", zero=True, whole=math.inf)
 
 
 def confidence(text: str, where: str) -> float:

@@ -100,7 +100,7 @@ class Request(RunRequest):
     cleanup: str = option("", "--cleanup", "-c", metavar="CMD", help="command to run after the last launch")
     ignore_failure: bool = option(False, "-i", "--ignore-failure", help="launches may fail; compare counts their time")
     input: str = option("", "--input", metavar="FILE", help="standard input (default: nothing)")
-    output: str = option("", "--output", metavar="FILE", help="where standard output goes (default: nowhere)")
+    output: str = option("", "--output", metavar="FILE", help="where standard output goes, with {NAME} filled")
     show_output: bool = option(False, "--show-output", help="show the end of what each launch writes")
     cgroup: str = option(
         "auto", "--cgroup", metavar="auto|off", help="off: no control group for each launch (docs/results_format.md)"

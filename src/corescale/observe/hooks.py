@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import IO
 
 from corescale.declare import paths, template
-from corescale.declare.experiment import SHOWN, Experiment
+from corescale.declare.experiment import Experiment
+from corescale.declare.grid import baseline, configurations, output_of, parameters
 from corescale.errors import BudgetEndedError, ProgramError, UsageError
 from corescale.observe import environment
 from corescale.observe.spawn import orphans
@@ -119,8 +120,11 @@ def files_must_work(experiment: Experiment) -> None:
     if experiment.input is not None and not paths.is_file(experiment.input):
         what = "is not a regular file" if paths.exists(experiment.input) else "no such file"
         raise UsageError(what, where=f"--input {experiment.input}", remedy="name a file, or - for stdin")
-    if experiment.output not in (None, "null", SHOWN) and (why := _unwritable(Path(str(experiment.output)))):
-        raise UsageError(f"cannot be written: {why}", where=f"--output {experiment.output}", remedy="name a file")
+    each = configurations(experiment) if template.placeholders((experiment.output or "",)) else (baseline(experiment),)
+    values = ({name: str(of) for name, of in parameters(experiment, chosen).items()} for chosen in each)
+    for output in dict.fromkeys(output_of(experiment, of) for of in values):
+        if output is not None and (why := _unwritable(output)):
+            raise UsageError(f"cannot be written: {why}", where=f"--output {output}", remedy="name a file")
 
 
 def _unwritable(output: Path) -> str:

@@ -78,16 +78,16 @@ def run(
     watcher: Watcher | None = None,
     fresh_seed: Callable[[], int] = plan.fresh_seed,
     began: float | None = None,
-    quiet: Callable[[], float] = lambda: 0.0,
+    quiet: Callable[[float], float] = lambda _: 0.0,
     first: Callable[[], None] = lambda: None,
 ) -> tuple[Record, ...]:
     """Launch and keep what `policy` asks for, from where `store` ended. Returns the records of complete blocks.
 
     On any error, and on Ctrl-C, nothing of the program is left running, the block in flight is abandoned, and the
-    records so far stay. Raises ProgramError if every launch of a first block fails, or, but in a study, the baseline;
-    AfterwardsError if the run is finished, and its clean-up fails or a program was changed meanwhile. `began`: when
-    the budget did, by the monotonic clock. `quiet` waits before a block, and returns the seconds. `first` comes before
-    the first launch that counts.
+    records so far stay. Raises ProgramError if every launch of a first block fails, or, but in a study, the baseline,
+    and if a program is removed; AfterwardsError if all was measured, and then its clean-up fails, a program turns out
+    to be another, or the run's folder to be gone. `began`: when the budget did, by the monotonic clock. `quiet` waits
+    before a block. `first` comes before the first launch that counts.
     """
     began, watcher = time.monotonic() if began is None else began, watcher or Watcher()
     try:
@@ -104,9 +104,9 @@ def run(
         with contextlib.suppress(CorescaleError):
             launcher.close()
         raise
-    store.finish()
     try:
-        launcher.close()
+        with contextlib.closing(launcher):
+            store.finish()
     except CorescaleError as error:
         raise AfterwardsError(str(error), error.exit_code) from error
     if changed:
@@ -132,7 +132,7 @@ class _Loop:
     watcher: Watcher
     seed: Callable[[], int]
     start: float
-    quiet: Callable[[], float]
+    quiet: Callable[[float], float]
 
     def __post_init__(self) -> None:
         store, launcher, policy = self.store, self.launcher, self.policy
@@ -148,7 +148,7 @@ class _Loop:
         """seconds by `clock` at the end of the last launch"""
 
     def clock(self) -> float:
-        """Seconds that this part of the run took, without waiting: in a queue, or until CPUs are quiet."""
+        """Seconds of the budget that this part of the run took: without waiting in a queue."""
         return time.monotonic() - self.start - self.launcher.waited
 
     def go(self) -> None:
@@ -222,8 +222,8 @@ class _Loop:
             yield Block("warmup", everyone)
 
     def make(self, block: Block) -> None:
-        """All launches of a block, or none that count; waiting is no part of the budget."""
-        self.start += self.quiet()
+        """All launches of a block, or none that count."""
+        self.wait()
         number, attempt = self.store.begin()
         since = plan.since_baseline(self.store.records, self.baseline) if self.experiment.baseline.returns else None
         launches = plan.invocations(block, number, attempt, self.baseline, self.seed(), since)
@@ -239,6 +239,16 @@ class _Loop:
         for record in made:
             self.policy.add(record)
         self.watcher.block_done(number, self.store.records)
+
+    def wait(self) -> None:
+        """Waits for quiet CPUs, within a budget that was typed; no other pays for it."""
+        typed = self.experiment.stop.binding
+        waited = self.quiet(self.budget.seconds if typed else math.inf)
+        if not typed:
+            self.start += waited
+        elif waited and self.budget.seconds <= 0:
+            remedy = "give it more time, or leave --wait-quiet out"
+            raise BudgetEndedError("the machine was not quiet in time", where="--budget", remedy=remedy)
 
     def launch(self, launches: Sequence[Invocation]) -> list[Record]:
         made: list[Record] = []
@@ -285,9 +295,18 @@ class _Loop:
         may_fail = self.experiment.ignore_failure or self.experiment.finds
         if not record.ok and record.configuration == reference(self.experiment) and not may_fail:
             self.must_be_later(record)
+        self.must_start(record)
         if record.ok and record.origin != "simulated" and not self.short_noted and (said := too_short(record.wall)):
             self.short_noted = True
             self.watcher.note(said)
+
+    def must_start(self, record: Record) -> None:
+        """Raises ProgramError for a launch that cannot start and did before: the program was removed meanwhile."""
+        same = (earlier for earlier in self.store.records if earlier.configuration == record.configuration)
+        if record.status == "not-started" and any(earlier.status != "not-started" for earlier in same):
+            what = f"{self.called(record)} {ending(record)}, and it was started before"
+            remedy = "put it back, and the same command continues; corescale report shows what was measured until then"
+            raise ProgramError(what, remedy=remedy + self._launched(record))
 
     def must_be_later(self, record: Record) -> None:
         """Raises the error if what everything would be compared with never worked."""

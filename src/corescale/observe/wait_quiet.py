@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Waiting until other programs leave the CPUs: what `--wait-quiet` does before each block."""
 
+import math
 import time
 from collections.abc import Callable
 
@@ -28,11 +29,12 @@ class Quiet:
         self._used = used or self._look
         self._waited = 0.0
 
-    def wait(self) -> float:
-        """Returns the seconds that it took; says once why, and once if it gives up."""
+    def wait(self, most: float = math.inf) -> float:
+        """Returns the seconds that it took, about `most` at most; says once why, and once if it gives up."""
         start, said = time.monotonic(), False
-        while self._waited < LONGEST and (busy := self._used()) > BUSY:
+        while self._waited < LONGEST and most > 0 and (busy := self._used()) > BUSY:
             self._waited += LOOK
+            most -= LOOK
             if not said:
                 said = True
                 self._note(f"waiting until the machine is quiet: other programs use {busy:.0%} of the CPUs")

@@ -196,7 +196,8 @@ def _beyond(row: Shown, places: int) -> str:
 def _serial(shown: Shown) -> Iterator[str]:
     """Elapsed time with one thread at work; earlier versions did not keep it."""
     if serial := shown.get("serial"):
-        said = f"serial: {serial['seconds']:.3g} s of {shown['wall']:.3g} s elapsed, one thread computing"
+        said = f"serial: {serial['seconds']:.3g} s of {shown['wall']:.3g} s elapsed"
+        said += ", one thread computing or waiting for a core"
         yield "   ".join(filter(None, (said, _places(serial["sites"]))))
 
 

@@ -99,8 +99,9 @@ def _scaled(found: Scan, confidence: float) -> str:
         return none_gave(found.response) + zero if gave else "no launch succeeded"
     if found.weak is not None and found.weak.refusal:
         return found.weak.refusal
-    if found.weak is None and len({row.p for row in ran}) == 1 and not found.serial:
-        return _apart(found, ran, confidence)
+    if found.levels and found.best is not None:
+        said = _leveled(found, found.best, confidence)
+        return "; ".join(filter(None, (misused(found), said)))
     said = (
         weak(found, confidence) if found.weak is not None else
         _apart(found, ran, confidence) if found.best is None else
@@ -124,8 +125,19 @@ def _speedup(found: Scan, best: Row, confidence: float) -> str:
     return f"{where}, {said}" if where else said
 
 
+def _leveled(found: Scan, best: Row, confidence: float) -> str:
+    """What the best of other levels at one p gains over the baseline, each named by what differs."""
+    one, other = best.configuration, best.reference
+    differ = {name for name, level in one.levels if other.get(name) != level}
+    this, than = (text.clean(" ".join(f"{name}={level}" for name, level in each.levels if name in differ))
+                  for each in (one, other))  # fmt: skip
+    if found.never_faster and len(found.levels) > 1:
+        return f"nothing is faster than {label(other)} at {text.percent(confidence)}"
+    return text.than(this, than, best.speedup, confidence)
+
+
 def _apart(found: Scan, rows: Sequence[Row], confidence: float) -> str:
-    """Levels of one p: the fastest and the slowest."""
+    """Levels without a reference that ran: the fastest and the slowest."""
     write = text.quantity(found.response)
     least, most = (pick(rows, key=lambda row: row.time.estimate) for pick in (min, max))
     ends = " to ".join(f"{text.join(write(row.time))} at {at(found, row)}" for row in (least, most))
@@ -171,8 +183,9 @@ def misused(found: Scan) -> str:
     if not idle and not beyond:
         return ""
     row = max(idle, key=lambda row: row.p) if idle else min(beyond, key=lambda row: row.p)
-    asked, ran_so = f"asked for {counted(row.configuration)}", row.idle or row.effective_cores >= row.p
-    return f"{asked}, used {row.effective_cores:.1f} cores" if ran_so else f"{asked}, {row.running:.1f} ran or waited"
+    used = f"used {row.effective_cores:.1f} cores"
+    wanted = f"and {row.running:.1f} threads wanted cores"
+    return f"asked for {counted(row.configuration)}, {used if row.idle or row.effective_cores >= row.p else wanted}"
 
 
 def curve_of(found: Scan, row: Row) -> Curve:

@@ -15,6 +15,7 @@ def test_the_kind_of_most_launches_counts_and_the_others_are_told(of_kinds: Any)
     (line,) = other_memory(records)
     assert "1 of 4 launches" in line and "process, not anonymous" in line
     assert other_memory(of_kinds("process", "process", "none")) == []
+    assert memory_kind(of_kinds("none", "none", "process")) == "process", "launches without a figure have no kind"
     assert (memory_kind([]), other_memory([])) == ("none", [])
 
 

@@ -94,6 +94,10 @@ class TestExcluded:
     def test_most_threads_gather_most(self) -> None:
         assert robbed(20, 6, lambda b, c: (c == 5 and b < 9) or b < 2) == {0, 1}
 
+    def test_a_launch_that_never_started_is_no_calm_one(self) -> None:
+        launches = [quiet(0, steal=1.0), dataclasses.replace(quiet(0, configuration=1), status="not-started")]
+        assert noise.disturbed(launches, noise.flag_launches(launches)) == {0}
+
     def test_what_a_program_does_to_itself_is_never_set_aside(self) -> None:
         launches = [quiet(block, runqueue_wait=1.0) for block in range(4)]
         assert noise.disturbed(launches, noise.flag_launches(launches)) == frozenset()

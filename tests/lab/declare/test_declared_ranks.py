@@ -11,7 +11,7 @@ from corescale.declare.request import ScanRequest, TuneRequest
 from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.records import Layout
-from support.typed import scan
+from support.typed import scan, tune
 
 
 @pytest.mark.parametrize("threads", ["1,2", ""])
@@ -39,7 +39,7 @@ def test_baseline_ranks_and_threads_fit(two_cores: Machine) -> None:
     four = dataclasses.replace(two_cores, affinity=(0, 1, 2, 3), quota_cores=4.0)
     made = scan(four, "x", threads="1,2,4", factor=["ranks=2,4"])
     assert baseline(made).layout == Layout(2, 2)
-    assert baseline(scan(four, "x", threads="1,2,4", factor=["ranks=1,2,4"], baseline="ranks=4")).layout == Layout(1, 4)
+    assert baseline(tune(four, "x", threads="1,2,4", factor=["ranks=1,2,4"], baseline="ranks=4")).layout == Layout(1, 4)
     auto = command_line.tune(TuneRequest(ranks="auto", threads="auto"), ["x"], four)
     assert baseline(auto).layout == Layout(4, 1)
     assert {str(c.layout) for c in configurations(auto)} >= {"4x1x1", "2x2x1", "1x4x1", "1x1x1"}

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waiting for a quiet machine: before each block, outside of the budget, and not for ever."""
+"""Waiting for a quiet machine: before each block, within a budget that was typed, and not for ever."""
 
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -29,18 +31,28 @@ def test_it_gives_up_on_a_machine_that_is_never_quiet(monkeypatch: pytest.Monkey
     assert len(said) == 2 and said[-1].endswith("measuring nevertheless")
 
 
-def test_a_run_waits_before_its_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beside programs that use a tenth of the CPUs and more, whatever else runs there."""
-    monkeypatch.setattr(wait_quiet, "LONGEST", 1.0)
-    said: list[str] = []
+@pytest.fixture
+def busy() -> Iterator[None]:
+    """Programs that use a tenth of the CPUs and more."""
     many = 1 + len(Machine.here().usable) // 10
     others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(many)]
-    try:
-        corescale.scan(
-            "true", threads=1, runs=1, wait_quiet=True, out=tmp_path, progress=lambda now: said.append(now.note)
-        )
-    finally:
-        for other in others:
-            other.kill()
-            other.wait()
+    yield
+    for other in others:
+        other.kill()
+        other.wait()
+
+
+@pytest.mark.usefixtures("busy")
+def test_a_run_waits_before_its_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wait_quiet, "LONGEST", 1.0)
+    said: list[str] = []
+    corescale.scan("true", threads=1, runs=1, wait_quiet=True, out=tmp_path, progress=lambda now: said.append(now.note))
     assert any(note.startswith("waiting until the machine is quiet") for note in said), said
+
+
+@pytest.mark.usefixtures("busy")
+def test_a_typed_budget_pays_for_waiting(tmp_path: Path) -> None:
+    began = time.monotonic()
+    with pytest.raises(corescale.InconclusiveError, match=r"^--budget: the machine was not quiet in time; "):
+        corescale.scan("true", threads=1, runs=1, wait_quiet=True, budget="3s", out=tmp_path)
+    assert time.monotonic() - began < 6

@@ -22,7 +22,7 @@ from corescale.conclude.stats import Floats, Interval
 from corescale.conclude.warnings import memory_kind
 from corescale.declare.equivalent import Unread, detected, unread
 from corescale.declare.experiment import Experiment
-from corescale.declare.grid import configurations
+from corescale.declare.grid import baseline, configurations
 from corescale.endings import outcome
 from corescale.records import Configuration, Level, Record
 
@@ -49,7 +49,7 @@ class Row:
     wanted_cores: float = math.nan
     """median of CPU time over wall time; time that threads waited for a core counts, too"""
     running: float = math.nan
-    """median number of threads that ran or waited for a core"""
+    """median number of threads that ran or waited for a core: a lower bound"""
     timing: Timing | None = None
     """mean, spread and range of the launches"""
     ended: str = ""
@@ -122,6 +122,8 @@ class Scan:
     unread: Unread = ""
     """`threads` or `ranks`: the program does not read it, and nothing else passes it on; not `threads` if several
     threads ran"""
+    levels: tuple[Row, ...] = ()
+    """other levels against the baseline at its p, if p has one level or reaches no program"""
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -157,7 +159,7 @@ class Scan:
 
     @property
     def _beside(self) -> list[Row]:
-        return [row for row in self.rows if row.configuration != row.reference]
+        return [row for row in self.levels or self.rows if row.configuration != row.reference]
 
 
 def scan(records: Sequence[Record], experiment: Experiment, *, models: bool = True) -> Scan:
@@ -177,16 +179,26 @@ def scan(records: Sequence[Record], experiment: Experiment, *, models: bool = Tr
         for levels, group in groups.items()
     ]
     p_ref = min((row.reference.layout.p for curve in curves for row in curve.rows), default=1)
-    baseline = f"serial: {' '.join(experiment.command(serial).argv)}" if serial else f"p = {p_ref}"
+    not_read = unread(experiment, detected(records))
+    first = f"serial: {' '.join(experiment.command(serial).argv)}" if serial else f"p = {p_ref}"
     return Scan(
         response=experiment.response,
-        baseline=baseline,
+        baseline=first,
         p_ref=p_ref,
         curves=tuple(curves),
         weak=weak(records, experiment, experiment.scaling.weak) if experiment.scaling.weak else None,
         serial=serial is not None,
-        unread=unread(experiment, detected(records)),
+        unread=not_read,
+        levels=_levels(seen, not_read) if not (serial or experiment.scaling.weak) and experiment.scans else (),
     )
+
+
+def _levels(seen: "Seen", not_read: Unread) -> tuple[Row, ...]:
+    """See Scan.levels."""
+    now, launched = baseline(seen.experiment), seen.times.configurations
+    if now not in launched or (not_read != "threads" and len({c.layout.p for c in launched}) > 1):
+        return ()
+    return tuple(row(seen, c, now) for c in launched if c != now and c.layout.p == now.layout.p)
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,18 +262,15 @@ def _wanted(record: Record) -> float:
     While one thread waits for a core that another task or the hypervisor has, all other threads may wait for it at a
     barrier.
     """
-    waited = _waited(record) + record.noise.steal
+    cpu, noise = record.user + record.system, record.noise
+    # Samples miss the same share of waiting as of running.
+    waited = noise.runqueue_wait * (cpu / noise.on_cpu if noise.sampled and noise.on_cpu else 1.0) + noise.steal
     return record.effective_cores + (record.configuration.layout.p * waited / record.wall if record.wall > 0 else 0.0)
 
 
 def _running(record: Record) -> float:
-    return record.effective_cores + (_waited(record) / record.wall if record.wall > 0 else 0.0)
-
-
-def _waited(record: Record) -> float:
-    """Seconds that its threads waited for a core. Samples miss the same share of waiting as of running."""
-    cpu, noise = record.user + record.system, record.noise
-    return noise.runqueue_wait * (cpu / noise.on_cpu if noise.sampled and noise.on_cpu else 1.0)
+    """Waiting counts only as far as it was seen, so that no thread counts as two."""
+    return record.effective_cores + (record.noise.runqueue_wait / record.wall if record.wall > 0 else 0.0)
 
 
 def _curve(

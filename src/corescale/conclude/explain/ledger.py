@@ -38,7 +38,8 @@ class Ledger:
     allocating: Interval | None = None
     """the row's interval from `n` ticks; None if there were no ticks"""
     serial: float | None = None
-    """elapsed seconds in which exactly one thread computed; None for one thread, and for several programs"""
+    """elapsed seconds in which exactly one thread computed or waited for a core; None for one thread, and for several
+    programs"""
     efficiency: Efficiency | None = None
     notes: tuple[str, ...] = ()
     work: float | None = None

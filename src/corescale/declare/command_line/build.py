@@ -59,6 +59,7 @@ def experiment(
     for command in commands:
         template.check(command.argv, filled, "--serial" if verb == "scan" and command.name == SERIAL else "command")
     template.check(_rehearsal(request, commands[0]), filled, "--rehearse")
+    template.check((request.output,), filled, "--output")
     if verb == "compare":
         if any(factor.name == COMMAND for factor in chosen):
             raise UsageError("is what compare varies itself", where=f"{{{COMMAND}}}", remedy="use another name")
@@ -70,6 +71,9 @@ def experiment(
     missing = checks.not_there(os.environ.get("LD_PRELOAD", ""))
     left_out += [f"LD_PRELOAD={path} of this shell: no such file, so it is in no launch" for path in missing]
     named_baseline = once(baselines(request.baseline, chosen, machine), "--baseline")
+    if verb == "scan" and (sets_p := [f.name for f in chosen if f.how.makes and f.name in named_baseline]):
+        what = f"{sets_p[0]}={named_baseline[sets_p[0]]}: a scan compares with its smallest p"
+        raise UsageError(what, where="--baseline", remedy="--p-ref 2 names another of its levels")
     given = dict(levels(chosen, asked, machine)) if verb == "tune" else {}
     unasked = {factor.name: factor.how.baseline(factor.levels) for factor in chosen}
     now = {name: level for name, level in given.items() if level != unasked[name]} | named_baseline
@@ -160,7 +164,7 @@ def command(name: str, words: Sequence[str], shell: bool, where: str = "command"
     argv = template.split(words[0], where) if quoted else tuple(words)
     if not quoted and not shell:
         template.must_need_no_shell(argv, where)
-    if not argv:
+    if not argv or not argv[0]:
         remedy = "put it after the options, as in: -- ./program {threads}" if where == "command" else "name a program"
         raise UsageError("no command", where="" if where == "command" else where, remedy=remedy)
     return Command(name=name, argv=argv if shell else (bundled(argv[0]), *argv[1:]), shell=shell)

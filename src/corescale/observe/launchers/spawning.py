@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self, cast
 
 from corescale.declare import grid, paths, template
-from corescale.declare.experiment import SHOWN, Experiment
+from corescale.declare.experiment import Experiment
 from corescale.declare.factors import Launch
 from corescale.declare.plan import Invocation
 from corescale.errors import BudgetEndedError, UnavailableError, UsageError
@@ -300,8 +300,8 @@ class SpawningLauncher(Launcher):
 
     def _output(self, scratch: Scratch) -> Path | None:
         """None: nowhere, which costs the program least."""
-        if self._experiment.output not in (None, "null", SHOWN):
-            return Path(str(self._experiment.output))
+        if scratch.launch.output is not None:
+            return scratch.launch.output
         wanted = any(source.reads_output(self._experiment) for source in self._sources)
         return scratch.folder / "stdout" if wanted or keeps_output(self._experiment) else None
 

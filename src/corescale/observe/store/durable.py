@@ -111,6 +111,14 @@ class Lines:
                 raise
         self._length += len(data)
 
+    @property
+    def are_there(self) -> bool:
+        """Whether the path still leads to the file."""
+        try:
+            return os.path.samestat(os.fstat(self._file), self._path.stat())
+        except OSError:
+            return False
+
     def close(self) -> None:
         """Closes the file, so that nothing can be appended."""
         os.close(self._file)

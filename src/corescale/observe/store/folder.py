@@ -10,7 +10,6 @@ import platform
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -22,7 +21,7 @@ from corescale.machine import Machine
 from corescale.observe import environment
 from corescale.observe.store import durable
 from corescale.observe.store.lines import History, recovered
-from corescale.observe.store.run import ENVIRONMENT, FINISHED, PLAN, RECORDS, Run, circumstances, load, numbers, planned
+from corescale.observe.store.run import ENVIRONMENT, FINISHED, PLAN, RECORDS, Run, circumstances, numbers, planned
 from corescale.records import FORMAT, Record, encode
 
 LOCK = ".lock"
@@ -89,7 +88,9 @@ class Folder:
         self._changed: list[str] = []
         self._before = 0
         self._experiment, self._machine, self._launcher, self._option = experiment, machine, launcher, option
-        self._history = recovered(path / RECORDS) if path.exists() else History()
+        finished = (path / FINISHED).exists()
+        self._history = recovered(path / RECORDS, finished=finished) if path.exists() else History()
+        self._circumstances: Mapping[str, Any] = {}
         self._lines: durable.Lines | None = None
         self._block = (0, 0)
 
@@ -119,6 +120,7 @@ class Folder:
             durable.write_whole(self.path / PLAN, plan)
         else:
             durable.create_folder(self.path, {PLAN: plan, ENVIRONMENT: durable.pretty(now), RECORDS: ""})
+        self._circumstances = circumstances(self.path)
         self._lines = durable.Lines(self.path / RECORDS)
         for block, attempt in self._history.open_attempts:
             self._event("block-abandoned", block, attempt)
@@ -138,14 +140,26 @@ class Folder:
         self._event("block-abandoned", *self._block)
 
     def finish(self) -> None:
-        """Marks the run as finished, so that the same command starts the next one."""
+        """Marks the run as finished, so that the same command starts the next one. Raises StoreError if it is gone."""
+        if not self._writable.are_there:
+            remedy = "the answer is of what this process had: measure again to keep it"
+            raise StoreError("was removed while it was written", where=str(self.path), remedy=remedy)
         if not (self.path / FINISHED).exists():
             durable.write_whole(self.path / FINISHED, f"{len(self.records)} records\n")
 
     def finished(self) -> Run:
-        """Marks the run as finished and reads it."""
-        self.finish()
-        return replace(load(self.path), origin=self.origin)
+        """The run as `load` would read it. It comes from memory, because the folder may be gone."""
+        return Run(
+            folder=self.path,
+            experiment=self._experiment,
+            launcher=self._launcher,
+            option=self._option,
+            records=tuple(self.records),
+            all_records=tuple(self._history.all_records),
+            environment=self._circumstances,
+            finished=True,
+            origin=self.origin,
+        )
 
     @property
     def origin(self) -> str:

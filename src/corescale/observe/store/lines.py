@@ -105,18 +105,26 @@ class History:
         return self._next, max(tried, default=-1) + 1
 
 
-def read(path: Path) -> History:
-    """The lines of a file of records, without a torn last one. Raises StoreError with the line that is damaged."""
-    return _history(path, durable.read_lines(path)[0])
+def read(path: Path, *, finished: bool) -> History:
+    """The lines of a file of records, without a torn last one, which a finished run cannot have. Raises StoreError with
+    the line that is damaged."""
+    return _history(path, _read(path, finished=finished)[0])
 
 
-def recovered(path: Path) -> History:
+def recovered(path: Path, *, finished: bool) -> History:
     """The lines of a run that is resumed. A torn last line, the launch in flight when it was killed, is cut away."""
-    lines, torn = durable.read_lines(path)
+    lines, torn = _read(path, finished=finished)
     history = _history(path, lines)
     if torn:
         durable.cut(path, torn)
     return history
+
+
+def _read(path: Path, *, finished: bool) -> tuple[list[dict[str, Any]], int]:
+    lines, torn = durable.read_lines(path)
+    if finished and torn:
+        raise StoreError("follows the last launch of a finished run", where=f"{path}:{len(lines) + 1}", remedy=REMEDY)
+    return lines, torn
 
 
 def _history(path: Path, lines: Sequence[Mapping[str, Any]]) -> History:

@@ -4,6 +4,7 @@
 import contextlib
 import hashlib
 import lzma
+import shlex
 import tarfile
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -68,7 +69,7 @@ class Run:
     environment: Mapping[str, Any]
     finished: bool
     digest: str = ""
-    """the first 16 digits of the SHA-256 of records.jsonl"""
+    """the first 16 digits of the SHA-256 of records.jsonl; empty if the run was just made"""
     late: CorescaleError | None = None
     """what failed after all was measured"""
     origin: str = ""
@@ -92,10 +93,11 @@ def load(path: Path) -> Run:
     if there and not paths.is_file(path / PLAN):
         return load(path / str(there[-1]))
     _must_be_files(path)
+    _must_hold_no_others(path)
     experiment, launcher, option = planned(path)
-    history = read(path / RECORDS)
-    _must_be_whole(path, experiment, history)
     finished = paths.exists(path / FINISHED)
+    history = read(path / RECORDS, finished=finished)
+    _must_be_whole(path, experiment, history)
     return Run(
         folder=path,
         experiment=experiment,
@@ -111,6 +113,15 @@ def load(path: Path) -> Run:
 
 
 HOME = "give the folder of one run, such as corescale-runs/scan-1234/1"
+
+
+def _must_hold_no_others(path: Path) -> None:
+    """Raises StoreError, with the command that shows the last one, if the folder is of many experiments' runs."""
+    inside = [] if paths.exists(path / PLAN) else [plan.parent for plan in path.glob(f"*/*/{PLAN}")]
+    if inside:
+        last = max(inside, key=lambda run: run.stat().st_mtime)
+        what = f"is no run, and holds {len(inside)}" if len(inside) > 1 else "is no run, and holds one"
+        raise StoreError(what, where=str(path), remedy=f"corescale report {shlex.quote(str(last))} shows the last one")
 
 
 def _must_be_files(path: Path) -> None:

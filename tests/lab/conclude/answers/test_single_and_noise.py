@@ -96,6 +96,14 @@ def test_more_threads_than_were_asked_for(used: float, waited: float, beyond: bo
     assert row.beyond == beyond
 
 
+def test_one_thread_that_waits_is_not_several(experiment: Make) -> None:
+    """A sample that saw a seventh of its running saw all of its waiting: the whole is no longer than the launch."""
+    e = experiment(verb="scan", levels={"threads": (1,)})
+    noise = Noise(runqueue_wait=0.3, on_cpu=0.1, sampled=True)
+    (row,) = scan(launches(e, [1.0] * 7, user=0.7, noise=noise), e).rows
+    assert not row.beyond
+
+
 def test_one_thread_is_never_idle(experiment: Make) -> None:
     e = experiment(verb="scan", levels={"threads": (1,)})
     (row,) = scan(launches(e, [1.0] * 7, user=0.1), e).rows
