@@ -138,7 +138,7 @@ struct Header {
   std::int64_t still;       // how long no thread computed
   std::int32_t idle;        // threads that wait for an event
   alignas(64) Word census;  // see census.hpp
-  std::int64_t alone;       // how long one thread alone computed or had no core; beside what is written before it
+  std::int64_t alone;       // how long one thread alone computed or had no core; here, for its cache line
   alignas(64) BlocksOfSize size[most_sizes];  // by the power
 };
 static_assert(sizeof(Header) <= 4096);  // of one page, for which there is room
