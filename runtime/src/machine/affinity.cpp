@@ -8,6 +8,15 @@
 #include <cstdlib>
 #include <memory>
 
+// Functions of OpenMP, and one that only libomp has; null if the program does not use that library.
+extern "C" {
+int omp_get_num_places() __attribute__((weak));
+int omp_get_place_num_procs(int place) __attribute__((weak));
+void omp_get_place_proc_ids(int place, int* cpus) __attribute__((weak));
+// NOLINTNEXTLINE(bugprone-reserved-identifier)
+void __kmpc_begin(void* where, int flags) __attribute__((weak));
+}
+
 namespace corescale::inline v0::detail {
 namespace {
 
@@ -38,6 +47,24 @@ void add(cpu_mask& all, const cpu_mask& one) {
   for (std::size_t word = 0; word < one.size(); ++word) all[word] |= one[word];
 }
 
+void add_cpu(cpu_mask& all, int cpu) {
+  constexpr std::size_t bits = 8 * sizeof(unsigned long);
+  const std::size_t word = static_cast<std::size_t>(cpu) / bits;
+  if (all.size() <= word) all.resize(word + 1);
+  all[word] |= 1UL << (static_cast<std::size_t>(cpu) % bits);
+}
+
+/// If OMP_PROC_BIND is set, libgomp pins the first thread to a place when it is loaded. Until it has further threads, only its places show
+/// the other CPUs. libomp pins no thread before its first region, and would begin its work when it is asked.
+void add_places_of_libgomp(cpu_mask& all) {
+  if (!omp_get_num_places || !omp_get_place_num_procs || !omp_get_place_proc_ids || __kmpc_begin) return;
+  for (int place = 0; place < omp_get_num_places(); ++place) {
+    std::vector<int> cpus(static_cast<std::size_t>(omp_get_place_num_procs(place)));
+    omp_get_place_proc_ids(place, cpus.data());
+    for (const int cpu : cpus) add_cpu(all, cpu);
+  }
+}
+
 }  // namespace
 
 cpu_mask allowed_mask() { return calling.teams > 0 ? calling.before : mask_of(0); }
@@ -47,6 +74,7 @@ cpu_mask mask_of_process() {
   const std::unique_ptr<DIR, int (*)(DIR*)> threads(opendir("/proc/self/task"), closedir);
   while (const dirent* const one = threads ? readdir(threads.get()) : nullptr)
     if (const long thread = std::strtol(one->d_name, nullptr, 10); thread > 0) add(all, mask_of(thread));
+  add_places_of_libgomp(all);
   return all;
 }
 
