@@ -45,6 +45,7 @@ constinit lock registration_lock;
 constinit lock heaps_lock;
 constinit heap* all_heaps = nullptr;
 constinit std::atomic<heap*> abandoned_heaps{nullptr};  // changed under heaps_lock
+constinit heap* inherit_here = nullptr;                 // an abandoned heap; null: the first
 constinit heap* look_here = nullptr;                    // for heaps whose threads ended without notice
 constinit pthread_key_t end_key = 0;
 constinit bool has_key = false;
@@ -248,20 +249,21 @@ bool set_full(heap& h, page* p) noexcept {
   return true;
 }
 
-/// A listed page of a thread that has ended becomes this thread's; null if none of a few heaps has one. Full pages stay where their notices
-/// go.
+/// A listed page of a thread that has ended becomes this thread's; null if none of a few heaps has one. The next search goes on from there,
+/// so that each heap has its turn. Full pages stay where their notices go.
 page* inherit(heap& h, std::size_t size_class) noexcept {
   if (!abandoned_heaps.load(std::memory_order_relaxed)) return nullptr;
   const locked hold(heaps_lock);
-  int looks = 16;
-  for (heap* from = abandoned_heaps.load(std::memory_order_relaxed); from && looks > 0;
-       from = from->next_abandoned, --looks) {
-    page* const p = from->lists[size_class];
-    if (p == &no_page) continue;
-    part_with(*from, p);
-    push_front(h, p);
-    p->owner.store(&h, std::memory_order_release);
-    return p;
+  for (int looks = 0; looks < 16; ++looks) {
+    if (!inherit_here && !(inherit_here = abandoned_heaps.load(std::memory_order_relaxed))) return nullptr;
+    page* const p = inherit_here->lists[size_class];
+    if (p != &no_page) {
+      part_with(*inherit_here, p);
+      push_front(h, p);
+      p->owner.store(&h, std::memory_order_release);
+      return p;
+    }
+    inherit_here = inherit_here->next_abandoned;
   }
   return nullptr;
 }
@@ -413,6 +415,7 @@ bool has_ended(const heap& h) noexcept {
 heap* find_abandoned() noexcept {
   if (heap* const h = abandoned_heaps.load(std::memory_order_relaxed)) {
     abandoned_heaps.store(h->next_abandoned, std::memory_order_relaxed);
+    if (inherit_here == h) inherit_here = h->next_abandoned;
     return h;
   }
   for (int looks = 0; looks < 4; ++looks) {

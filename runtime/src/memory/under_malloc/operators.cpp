@@ -117,13 +117,34 @@ auto catching(std::atomic<void* (*)(What...)>& found, const char* name) noexcept
 constinit std::atomic<void* (*)(size_t, const nothrow_t&)> try_new{nullptr};
 constinit std::atomic<void* (*)(size_t, align_val_t, const nothrow_t&)> try_aligned_new{nullptr};
 
+// The operators of this file, also if the program has its own.
+extern "C" {
+[[gnu::alias("_Znwm"), gnu::visibility("hidden"), gnu::malloc, gnu::alloc_size(1)]] void* corescale_new(
+    size_t bytes);
+[[gnu::alias("_ZnwmSt11align_val_t"), gnu::visibility("hidden"), gnu::malloc, gnu::alloc_size(1)]] void*
+corescale_aligned_new(size_t bytes, align_val_t to);
+}
+
+/// Whether two functions are one. Asked when the program runs, because only the loader knows which of two with the same name is in use.
+template <class Function>
+bool is_same(Function* in_use, Function* ours) noexcept {
+  asm("" : "+r"(in_use), "+r"(ours));
+  return in_use == ours;
+}
+
 }  // namespace
 
+// A search by name waits for a thread that is in dlopen(), and a library's constructor may wait for us. So memory that is there is
+// given without one.
 CORESCALE_ENTRY void* operator new(size_t bytes, const nothrow_t& tag) noexcept {
+  if (is_same<void*(size_t)>(::operator new, corescale_new) && bytes <= PTRDIFF_MAX)
+    if (void* const memory = take(bytes)) return memory;
   const auto next = catching(try_new, "_ZnwmRKSt9nothrow_t");
   return next ? next(bytes, tag) : ::operator new(bytes);
 }
 CORESCALE_ENTRY void* operator new(size_t bytes, align_val_t to, const nothrow_t& tag) noexcept {
+  if (is_same<void*(size_t, align_val_t)>(::operator new, corescale_aligned_new))
+    if (void* const memory = take_if_possible(bytes, static_cast<size_t>(to))) return memory;
   const auto next = catching(try_aligned_new, "_ZnwmSt11align_val_tRKSt9nothrow_t");
   return next ? next(bytes, to, tag) : ::operator new(bytes, to);
 }
