@@ -55,7 +55,7 @@ struct Body {
       const std::int64_t time = now();
       thread->spent[pooled] += time - thread->since;
       log(pooled, time - thread->since);
-      thread->burnt[pooled] += cpu_since(thread->cpu_since);
+      thread->burnt[pooled] += cpu_since(*thread, thread->cpu_since);
       thread->state = computing;
       change(census::one(census::running), census::one(census::barriers));
     }
@@ -70,7 +70,7 @@ struct Body {
     team.computed(length, length);
     local.in_team = length;
     thread->since = time;
-    thread->cpu_since = cpu_now();
+    thread->cpu_since = cpu_of(*thread);
     thread->state = thread == team.master ? barrier : pooled;
   }
 };
@@ -97,6 +97,7 @@ auto region(Team& team, Fork fork) {
   // The workers of the last region may be late for this region.
   change(several(team.expected), census::one(census::running));
   master.since = began;
+  master.cpu_since = master.cpu_before + master.cpu;  // as far as it is known: see longest_start
   master.state = barrier;
   auto result = fork();
   local.team = outer;
@@ -107,7 +108,7 @@ auto region(Team& team, Fork fork) {
   master.state = computing;
   master.spent[barrier] += time - master.since;
   log(barrier, time - master.since);
-  master.burnt[barrier] += cpu_since(master.cpu_since);
+  master.burnt[barrier] += cpu_since(master, master.cpu_since);
   ++master.calls[barrier];
   if (Region* const booked = region_of(placed(team.function))) {
     add(booked->calls, 1);
@@ -185,7 +186,7 @@ Task::Task() : thread_(live() ? local.thread : nullptr) {
   began_ = now();
   const std::int64_t length = began_ - thread_->since;
   thread_->spent[state_] += length;
-  thread_->burnt[state_] += cpu_since(thread_->cpu_since);
+  thread_->burnt[state_] += cpu_since(*thread_, thread_->cpu_since);
   thread_->unsited[state_] += length;
   log(state_, length);
   thread_->state = computing;
@@ -196,7 +197,7 @@ Task::~Task() {
   if (!thread_ || !live()) return;
   change(census::one(census::barriers), census::one(census::running));
   thread_->since = now();
-  thread_->cpu_since = cpu_now();
+  thread_->cpu_since = cpu_of(*thread_);
   thread_->state = state_;
   local.wait = wait_;
   const std::int64_t length = thread_->since - began_;

@@ -54,8 +54,14 @@ inline std::int64_t now(clockid_t clock = CLOCK_MONOTONIC) {
   return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec;
 }
 inline std::int64_t cpu_now() { return now(CLOCK_THREAD_CPUTIME_ID); }
-inline std::int64_t cpu_since(std::int64_t before) {
-  const std::int64_t cpu = live() ? cpu_now() : before;
+// The same, which is kept: of a program that is killed, a thread's CPU time is then never older than a wait of which it is a part.
+inline std::int64_t cpu_of(Thread& thread) {
+  const std::int64_t cpu = cpu_now(), used = cpu - thread.cpu_before;
+  if (used > thread.cpu) thread.cpu = used;
+  return cpu;
+}
+inline std::int64_t cpu_since(Thread& thread, std::int64_t before) {
+  const std::int64_t cpu = live() ? cpu_of(thread) : before;
   return cpu > before ? cpu - before : 0;
 }
 

@@ -160,7 +160,7 @@ void end_thread() {
   book_busy(*thread, time);
   if (thread->state != computing) {  // also if the thread was cancelled in a wait, which it never left
     thread->spent[thread->state] += time - thread->since;
-    thread->burnt[thread->state] += cpu_since(thread->cpu_since);
+    thread->burnt[thread->state] += cpu_since(*thread, thread->cpu_since);
   }
   change(0, counted(static_cast<State>(thread->state)));
   if (thread->state == event) add(file->header.idle, -1);

@@ -49,7 +49,7 @@ Wait::Wait(State state) : state_(state) {
     thread.unsited[state_] = thread.unsited[other] = 0;
   }
   thread.since = now();
-  thread.cpu_since = cpu_now();
+  thread.cpu_since = cpu_of(thread);
   ++thread.calls[state_];
   __atomic_store_n(&thread.state, static_cast<std::uint32_t>(state_), __ATOMIC_RELAXED);
   turn(state_, computing);
@@ -69,7 +69,7 @@ void Wait::end() {
   const std::int64_t length = now() - thread.since;
   const std::int64_t since = __atomic_load_n(&file->header.still, __ATOMIC_RELAXED) - still_;
   const std::int64_t still = state_ == event ? std::min(length, since) : 0;
-  thread.burnt[state_] += cpu_since(thread.cpu_since);
+  thread.burnt[state_] += cpu_since(thread, thread.cpu_since);
   // From here a handler's wait may use the times of this thread.
   __atomic_store_n(&thread.state, static_cast<std::uint32_t>(computing), __ATOMIC_RELAXED);
   book(state_, length - still);

@@ -47,7 +47,7 @@ State futex_wait_by(const void* caller) {
 
 // The CPU time that a loop of yields has used since its last yield.
 void book_spin(Thread& thread) {
-  const std::int64_t time = now(), cpu = cpu_now();
+  const std::int64_t time = now(), cpu = cpu_of(thread);
   if (time - thread.last_yield < 20'000'000 && cpu - thread.cpu_since < 20'000) {
     thread.burnt[spinning] += cpu - thread.cpu_since;
     thread.spent[spinning] += cpu - thread.cpu_since;
@@ -137,7 +137,7 @@ CORESCALE_EXPORT int pthread_spin_lock(pthread_spinlock_t* lock) noexcept {
   local.spinning = true;
   const int locked = real_pthread_spin_lock(lock);
   local.spinning = false;
-  const std::int64_t used = cpu_since(cpu);
+  const std::int64_t used = cpu_since(thread, cpu);
   thread.burnt[spinning] += used;
   thread.spent[spinning] += used;
   ++thread.calls[spinning];

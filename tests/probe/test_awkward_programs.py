@@ -169,3 +169,15 @@ def test_a_library_of_another_version_is_said_to_be_one(what: str, monkeypatch: 
     monkeypatch.setattr(profiler, what, getattr(profiler, what) + 4096)
     with pytest.raises(UnavailableError, match=r"libcorescale_profiler\.so: is of another version of corescale; "):
         profiled(Launch(("true",)), 1)
+
+
+def test_a_program_that_is_killed_has_no_row_beyond_what_it_had() -> None:
+    """Workers that spin between short regions: their CPU time is written as late as that of their waits."""
+    line = (str(native.find("known_truth")), "regions", "openmp", "2", "1")
+    for k in range(12):
+        seen = profiled(Launch(line), 2, timeout=0.04 + 0.015 * k)
+        found = ledger(seen.profiles, seen.wall)
+        assert seen.report.status == "timeout"
+        assert sum(found.rows.values()) == pytest.approx(found.total)
+        for thread in seen.profiles[0].threads:
+            assert sum(thread.burnt.values()) <= thread.cpu + 0.0005

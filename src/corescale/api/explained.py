@@ -7,20 +7,19 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from pydantic import BaseModel, Field, TypeAdapter
+from pydantic import TypeAdapter
 
 from corescale import documents
 from corescale.api import measuring
-from corescale.conclude.explain.rows import LedgerRow
 from corescale.declare import paths
 from corescale.declare.experiment import Experiment
 from corescale.declare.request import RunRequest
 from corescale.errors import UsageError
-from corescale.observe.store.lines import SHORTEST
 from corescale.show import explain as show
 from corescale.show import files
+from corescale.show.explain_json import Result
 
 if TYPE_CHECKING:
     import pandas as pd  # loading these takes a second, so only drawing does it
@@ -144,136 +143,6 @@ def earlier(place: str, where: str) -> tuple[Path, Mapping[str, Any]]:
     return path, found
 
 
-MOST = 10**9
-"""most seconds, and most threads, that a launch can have: thread-seconds of 30 years"""
-MOST_RANKS = 100_000
-"""most ranks that a chart has room for"""
-
-Seconds = Annotated[float, Field(ge=-MOST, le=MOST, allow_inf_nan=False)]
-Share = Annotated[float, Field(ge=-1, le=1.01, allow_inf_nan=False)]
-"""a row may give to others a little more than it has, and rounding may add a little"""
-Whole = Annotated[float, Field(gt=SHORTEST, le=MOST)]
-Count = Annotated[int, Field(ge=1, le=MOST)]
-
-
-class _Place(BaseModel):
-    place: str
-    share: Share
-
-
-class _Row(BaseModel):
-    source: str = ""
-    seconds: Seconds
-    share: Share
-    sites: list[_Place]
-
-
-class _Serial(BaseModel):
-    seconds: Seconds
-    sites: list[_Place]
-
-
-class _Spot(BaseModel):
-    place: str
-    seconds: Seconds
-    allocating: Seconds
-
-
-class _Stretch(BaseModel):
-    place: str
-    length: Seconds
-
-
-class _Timeline(BaseModel):
-    process: int
-    thread: int
-    rows: Annotated[str, Field(min_length=1)]
-
-
-class _OwnRegion(BaseModel):
-    region: str
-    process: int
-    thread: int
-    spans: list[Annotated[list[Seconds], Field(min_length=2, max_length=2)]]
-
-
-class _Region(BaseModel):
-    place: str
-    calls: int
-    threads: Seconds
-    load_balance: Seconds
-    wall: Seconds
-    waited: Seconds
-
-
-class _Messages(BaseModel):
-    rank: Annotated[int, Field(ge=0, le=MOST_RANKS)]
-    call: str
-    partner: Annotated[int, Field(le=MOST_RANKS)] | None
-    calls: int
-    seconds: Seconds
-
-
-class _Freed(BaseModel):
-    share: Share
-    low: Share
-    high: Share
-    n: Count
-
-
-class _Blocks(BaseModel):
-    most: Annotated[int, Field(ge=1)] | None
-    calls: Annotated[int, Field(ge=1)]
-    watched: Annotated[int, Field(ge=0)]
-    elsewhere: _Freed | None
-
-
-class _Swap(BaseModel):
-    factor: str
-    booked: Seconds
-    returned: Seconds
-    low: Seconds | None
-    high: Seconds | None
-    pairs: int
-
-
-class _Part(BaseModel):
-    cause: str
-    seconds: Seconds
-    low: Seconds | None
-    high: Seconds | None
-    blocks: int
-
-
-class _Kept(BaseModel):
-    """A result as it must be to be shown; earlier versions did not keep what has a default."""
-
-    command: list[str]
-    threads: Count
-    ranks: Count = 1
-    cores_available: Count | None = None
-    wall: Whole
-    thread_seconds: Whole
-    cores_used: Seconds
-    rows: dict[LedgerRow, _Row]
-    spinning_in_waits: Seconds
-    serial: _Serial | None = None
-    efficiency: dict[str, Seconds | None] | None
-    hotspots: list[_Spot]
-    serial_stretches: list[_Stretch]
-    timelines: list[_Timeline]
-    own_regions: list[_OwnRegion] = []
-    cpus_in_use: dict[str, Share]
-    cpus_over_time: list[Seconds]
-    rows_over_time: dict[LedgerRow, Annotated[list[Seconds], Field(min_length=1)]] = {}
-    regions: list[_Region]
-    messages: list[_Messages] = []
-    memory_blocks: list[_Blocks] = []
-    swaps: list[_Swap]
-    inflated_parts: list[_Part] = []
-    notes: list[str]
-
-
 @cache
-def _schema() -> TypeAdapter[_Kept]:
-    return TypeAdapter(_Kept)
+def _schema() -> TypeAdapter[Result]:
+    return TypeAdapter(Result)

@@ -30,7 +30,7 @@ from corescale.observe.launchers.spawning import SpawningLauncher
 from corescale.observe.profiled import Profiled, profiled
 from corescale.observe.symbols import Symbols
 from corescale.records import Configuration
-from corescale.show.explain import as_json
+from corescale.show.explain_json import as_json
 from corescale.show.naming import label
 
 UNSEEN = "no library could be loaded into it: it is linked statically, set-user-id, or bypasses the C library"

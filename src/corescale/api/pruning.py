@@ -18,7 +18,7 @@ from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.observe import launchers
 from corescale.observe.profiled import Profiled
-from corescale.show.explain import as_json
+from corescale.show.explain_json import as_json
 
 SHARE_OF_BUDGET = 0.1
 """largest share of a race's budget for a launch with 1 thread, which shows what is inflated"""

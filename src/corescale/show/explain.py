@@ -1,31 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0 (more than 300 lines: everything that is said of a result)
-"""The ledger of thread-seconds: as JSON values, which are kept, and as text for a person."""
+"""The ledger of thread-seconds as text for a person."""
 
 import math
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from corescale.conclude.explain.changes import CHANGES, WORTH
-from corescale.conclude.explain.explanation import Explanation
 from corescale.conclude.explain.inflated import Cause
 from corescale.conclude.explain.rows import LedgerRow
-from corescale.conclude.stats import Interval
 from corescale.declare.catalogue.settings import SHORT
 from corescale.show import text
 
 Shown = Mapping[str, Any]
-"""A result, or a part of one, as `as_json` makes it."""
+"""A result, or a part of one, as explain_json.py makes it."""
 
 MOST_SITES = 3
 """call sites of a row on a terminal; --json has five"""
 SHOWN = 0.0005
 """A row below this share is not shown."""
-KERNEL = "accounts"
-"""source of a row that the kernel's accounts of the launch give"""
-
 TERMINAL = 60
 """characters of a timeline"""
 BAR = 50
@@ -34,84 +28,6 @@ LEVELS = " ▁▂▃▄▅▆▇█"
 
 MOST_LINES = 8
 """timelines, and places of a table, on a terminal"""
-
-
-def as_json(found: Explanation, command: Sequence[str] = ()) -> dict[str, Any]:
-    """Every row and every figure in full: what is kept, and what every other output is made from.
-
-    `command`: as typed, for the next command.
-    """
-    ledger = found.ledger
-    rows = {
-        row.value: {
-            "seconds": seconds,
-            "source": row.source if row is LedgerRow.UNATTRIBUTED or not ledger.by_kernel else KERNEL,
-            "share": seconds / ledger.total if ledger.total else 0.0,
-            "sampled": _interval(ledger.allocating if row is LedgerRow.ALLOCATING else None),
-            "beyond_one_thread": _interval(ledger.beyond.get(row)),
-            "sites": [asdict(site) for site in found.sites.get(row, ())],
-        }
-        for row, seconds in ledger.rows.items()
-    }
-    metrics = ledger.efficiency
-    return {
-        "command": list(command),
-        "threads": ledger.threads,
-        "ranks": ledger.ranks,
-        "cores_available": ledger.cores_available,
-        "wall": ledger.wall,
-        "thread_seconds": ledger.total,
-        "cores_used": ledger.cores,
-        "compared": ledger.compared,
-        "most_threads": found.most_threads,
-        "rows": rows,
-        "spinning_in_waits": ledger.burnt,
-        "serial": None if ledger.serial is None else
-        {"seconds": ledger.serial, "sites": [asdict(one) for one in found.alone]},
-        "efficiency": metrics and {"parallel": metrics.parallel, **asdict(metrics)},
-        "hotspots": [asdict(spot) for spot in found.hotspots],
-        "serial_stretches": [asdict(one) for one in found.stretches],
-        "timelines": [
-            {**asdict(line), "rows": "".join(row.letter if row else " " for row in line.rows)} for line in found.lines
-        ],
-        "own_regions": [{**asdict(one), "spans": [list(span) for span in one.spans]} for one in found.own_regions],
-        "cpus_in_use": {str(cpus): share for cpus, share in found.in_use.items()},
-        "cpus_over_time": list(found.over_time),
-        "rows_over_time": {row.value: list(threads) for row, threads in found.rows_over_time.items()},
-        "regions": [
-            {"place": place, "calls": times.calls, "threads": times.threads,
-             "load_balance": times.balance, "wall": times.wall, "waited": times.waited}
-            for place, times in found.regions
-        ],
-        "messages": [{"rank": rank, **asdict(one)} for rank, one in found.messages],
-        "memory_blocks": [{**asdict(one), "elsewhere": _share(one.elsewhere)} for one in found.blocks],
-        "swaps": [
-            {"factor": swap.factor, "level": swap.level, "booked": swap.booked, "returned": swap.returned.estimate,
-             **_ends(swap.returned), "pairs": swap.returned.n}
-            for swap in found.swaps
-        ],
-        "inflated_parts": [
-            {"cause": part.cause, "seconds": part.seconds.estimate, **_ends(part.seconds), "blocks": part.blocks}
-            for part in found.inflated
-        ],
-        "notes": list(ledger.notes),
-    }  # fmt: skip
-
-
-def _ends(found: Interval) -> dict[str, float | None]:
-    """None for both unless both are finite, because JSON has no infinity."""
-    known = all(end is not None and math.isfinite(end) for end in (found.low, found.high))
-    return {"low": found.low if known else None, "high": found.high if known else None}
-
-
-def _interval(found: Interval | None) -> dict[str, Any] | None:
-    if found is None:
-        return None
-    return {"seconds": found.estimate, **_ends(found), "n": found.n}
-
-
-def _share(found: Interval | None) -> dict[str, Any] | None:
-    return None if found is None else {"share": found.estimate, **_ends(found), "n": found.n}
 
 
 def lines(shown: Shown) -> Iterator[str]:
@@ -432,7 +348,7 @@ def _metrics(found: Shown) -> str:
 
 
 def side_by_side(before: Shown, now: Shown) -> Iterator[str]:
-    """Two results, as `as_json` has them: each row's thread-seconds then, now, and the difference."""
+    """Two results: each row's thread-seconds then, now, and the difference."""
     places = max(decimals(each["thread_seconds"]) for each in (before, now))
     yield f"  {'':<22}{'before':>16}{'now':>16}{'difference':>12}"
     for name in ("wall", "thread_seconds"):

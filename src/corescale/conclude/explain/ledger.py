@@ -115,6 +115,8 @@ def _narrowed(profile: Profile) -> Profile:
         taken = min(shares[name], surplus)
         shares[name] -= taken
         surplus -= taken
+    shares["active"] -= surplus  # of the threads that hardly compute
+    shares["excess"] += surplus
     return replace(profile, processors=slots, shares=shares)
 
 
@@ -225,7 +227,7 @@ def _owned(profile: Profile) -> dict[str, float]:
     """
     share = profile.shares
     owned = share["active"] + share["excess"]
-    used = min(owned, sum(thread.cpu for thread in profile.threads) - _burnt(profile))
+    used = min(owned, max(0.0, sum(thread.cpu for thread in profile.threads) - _burnt(profile)))
     queued = min(owned - used, sum(thread.queued for thread in profile.threads))
     parts = {"unseen": owned - used - queued, "queued": queued, "used": used}
     surplus = share["excess"]

@@ -13,7 +13,8 @@ from corescale.conclude.explain.efficiency import Efficiency
 from corescale.conclude.explain.explanation import Explanation
 from corescale.conclude.explain.ledger import Ledger
 from corescale.conclude.explain.rows import LedgerRow
-from corescale.show.explain import as_json, lines
+from corescale.show.explain import lines
+from corescale.show.explain_json import as_json
 
 NOISE = 0.03
 RACES = 400

@@ -12,7 +12,8 @@ from corescale.conclude.explain.inflated import FEWEST, MOST, Block, Cause, Part
 from corescale.conclude.explain.ledger import Ledger
 from corescale.conclude.explain.rows import LedgerRow
 from corescale.conclude.stats import Interval
-from corescale.show.explain import as_json, lines
+from corescale.show.explain import lines
+from corescale.show.explain_json import as_json
 
 USUAL = 2.0
 """thread-seconds of computing, as at 1 thread"""

@@ -17,7 +17,8 @@ from corescale.declare.experiment import Experiment
 from corescale.declare.grid import baseline, configurations
 from corescale.declare.request import ScanRequest
 from corescale.machine import Machine
-from corescale.show.explain import as_json, lines
+from corescale.show.explain import lines
+from corescale.show.explain_json import as_json
 from support.samples import records
 
 NAMES = ("allocator", "OMP_WAIT_POLICY")

@@ -10,7 +10,8 @@ from corescale.conclude.explain.blocks import blocks
 from corescale.conclude.explain.explanation import explanation
 from corescale.conclude.explain.ledger import ledger
 from corescale.profile import SHARES, BlocksOfSize, Place, Profile, ThreadTimes
-from corescale.show.explain import as_json, lines
+from corescale.show.explain import lines
+from corescale.show.explain_json import as_json
 
 TAKEN = (BlocksOfSize(64, 900, 9, 8, 8), BlocksOfSize(128, 100, 0, 0, 0))
 

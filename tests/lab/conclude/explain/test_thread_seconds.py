@@ -13,7 +13,8 @@ from corescale.conclude.explain.ledger import ledger, outside, ranks_as_typed
 from corescale.conclude.explain.rows import LedgerRow
 from corescale.conclude.explain.sites import sites
 from corescale.profile import SHARES, MessageTimes, Place, Profile, RegionTimes, StackTimes, ThreadTimes
-from corescale.show.explain import BAR, LEVELS, as_json, lines
+from corescale.show.explain import BAR, LEVELS, lines
+from corescale.show.explain_json import as_json
 
 
 def thread(**changes: object) -> ThreadTimes:
@@ -273,14 +274,23 @@ def test_cpus_in_use_are_drawn_as_bars_and_over_the_time() -> None:
 times = st.floats(0, 10)
 
 
-@given(times, times, times, times, times, times, times, times)
+@given(*[times] * 9)
 def test_rows_sum_to_the_thread_seconds(
-    cpu: float, queued: float, active: float, excess: float, lock: float, allocating: float, spun: float, late: float
+    cpu: float,
+    queued: float,
+    active: float,
+    excess: float,
+    lock: float,
+    allocating: float,
+    spun: float,
+    late: float,
+    waited: float,
 ) -> None:
-    one = thread(cpu=cpu, queued=queued, allocating=allocating, burnt={"spinning": spun})
+    """Even if a thread used more CPU time in waits than in all, as it seems in a program that was killed."""
+    one = thread(cpu=cpu, queued=queued, allocating=allocating, burnt={"spinning": spun, "barrier": waited})
     wall = (active + lock) / 2 + 1
     seen = profile(one, wall=wall, active=active, excess=min(excess, active), lock=lock, absent=2.0)
-    for profiles in ([seen], [seen, process(one, started=late)]):
+    for profiles in ([seen], [seen, process(one, started=late)], ranks_as_typed([replace(seen, is_rank=True)])):
         found = ledger(profiles, wall + late)
         assert set(found.rows) == set(LedgerRow)
         assert all(seconds >= -1e-9 for seconds in found.rows.values())
