@@ -19,6 +19,10 @@ FRAME = re.compile(
 """a line after the reason: of a stack, as Java, Go, Rust and JavaScript print it, or one that points to help"""
 
 
+NOTICE = re.compile(r"Picked up \w+: ")
+"""a line of Java on standard error, whatever comes: the reasons of its virtual machine are on standard output"""
+
+
 SHORT = 0.010
 """seconds; of a shorter launch, starting the process is a large part"""
 
@@ -59,7 +63,7 @@ class Ended(Protocol):
 
 def ending(record: Ended) -> str:
     """What the launch did, as the rest of a sentence: `failed with exit code 7: cannot open grid.dat`."""
-    lines = [line for line in reversed(record.tail.splitlines()) if line.strip()]
+    lines = [line for line in reversed(record.tail.splitlines()) if line.strip() and not NOTICE.match(line)]
     said = next((line.strip() for line in lines if not FRAME.match(line)), lines[0].strip() if lines else "")
     said = boxed(record.tail) if RULE.match(said) else said.rstrip(".")
     said = said if len(said) <= LONGEST else f"{said[:LONGEST]}..."

@@ -37,6 +37,8 @@ CPP = "terminate called after throwing an instance of 'std::runtime_error'\n  wh
         ("sleep: invalid time\nTry 'sleep --help' for more information.\n", "sleep: invalid time"),
         ("error: no such mesh.\n\nFor more information, try '--help'.\n", "error: no such mesh"),
         ("x: no mesh\nSee 'x --help'.\n", "x: no mesh"),
+        ("Too small maximum heap\nPicked up JAVA_TOOL_OPTIONS: -Xmx1k\n", "Too small maximum heap"),
+        ("Picked up JAVA_TOOL_OPTIONS: -Xmx1k\n", "failed with exit code 1"),
         ("step(3) of solve(mesh)\n", "step(3) of solve(mesh)"),
         ("\tat F.main(F.java:1)\n", "at F.main(F.java:1)"),
         (f"{'-' * 74}\nThere are no\nslots.\n\nAsk for fewer.\n{'-' * 74}\n", "There are no slots"),

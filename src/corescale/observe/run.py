@@ -16,7 +16,7 @@ from corescale.declare.experiment import Experiment
 from corescale.declare.grid import baseline, configurations, reference, untyped
 from corescale.declare.plan import Block, Invocation
 from corescale.declare.stop import CONFIRM_BLOCKS
-from corescale.endings import ending, too_short
+from corescale.endings import ending, outcome, too_short
 from corescale.errors import (
     AfterwardsError,
     BudgetEndedError,
@@ -374,4 +374,4 @@ def _remedy(record: Record, otherwise: str) -> str:
         return f"add {ROOT} to the command, or set OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
     if record.status == "timeout":
         return "give it more time: --timeout, --budget"
-    return otherwise if record.tail.strip() else f"{otherwise}; --show-output shows what it wrote"
+    return otherwise if ending(record) != outcome(record) else f"{otherwise}; --show-output shows what it wrote"

@@ -101,6 +101,22 @@ TRIES: tuple[Try, ...] = (
         2,
         "corescale: --output no/o: cannot be written: no such folder",
     ),
+    # Java's virtual machine gives reasons on standard output, and notices on standard error.
+    (
+        "printf '#!/bin/sh\\necho no heap; echo Picked up JAVA_TOOL_OPTIONS: x >&2; exit 1\\n' > jvm; chmod +x jvm",
+        0,
+        "",
+    ),
+    (
+        "corescale scan -q -t 1 -r 1 -- ./jvm",
+        4,
+        "corescale: the program failed with exit code 1; .*; --show-output shows what it wrote",
+    ),
+    (
+        "corescale scan -q -t 1 -r 1 --show-output -- ./jvm 2>&1 | tail -1",
+        4,
+        "corescale: the program failed with exit code 1: no heap; make it work",
+    ),
     # Small ones.
     ("corescale scan -q -- '' {threads}", 2, "corescale: no command; put it after the options"),
     (
