@@ -17,7 +17,7 @@ class ExitCode(IntEnum):
     INCONCLUSIVE = 3
     """Measured, but the intervals allow no answer."""
     PROGRAM = 4
-    """The measured program was not found, no configuration of it succeeded, or one failed under a gate."""
+    """The measured program was not found or removed, no configuration of it succeeded, or one failed under a gate."""
     PRELOAD = 5
     """An allocator could not be loaded into the program, so nothing about it was measured."""
     STORE = 6
@@ -87,7 +87,7 @@ class BudgetEndedError(InconclusiveError):
 
 
 class InterruptedRunError(CorescaleError):
-    """Ctrl-C or a signal during a run in this folder (empty: no launch had ended).
+    """Ctrl-C or a signal during a run in this folder (empty: it keeps no launch).
 
     `known`: what it said until then; `fresh`: whether the same command would begin another run.
     """
@@ -98,7 +98,7 @@ class InterruptedRunError(CorescaleError):
         self.known = known
         kept = f"what was measured is kept in {folder} (corescale report)"
         kept += "" if fresh else "; the same command continues"
-        super().__init__(f"interrupted; {kept if folder else 'no launch had ended, so nothing was measured'}")
+        super().__init__(f"interrupted; {kept if folder else 'no launch is kept'}")
 
 
 class AfterwardsError(CorescaleError):

@@ -96,7 +96,7 @@ def measure(
             first = checked if request.jobs > 1 else lambda: None
             loop.run(experiment, folder, launcher, policy, watcher, began=began, quiet=waits, first=first)
         except KeyboardInterrupt as end:
-            place = str(folder.path) if folder.has_launches else ""
+            place = str(folder.path) if folder.keeps_launches else ""
             known = interim.known(folder.records, experiment)
             raise InterruptedRunError(place, known, fresh=request.fresh) from end
         except AfterwardsError as error:

@@ -99,9 +99,9 @@ class Folder:
         return self._history.records
 
     @property
-    def has_launches(self) -> bool:
-        """Whether a launch has ended, even in a block that was cut short."""
-        return bool(self._history.all_records)
+    def keeps_launches(self) -> bool:
+        """Whether a launch that has ended is in the folder, even in a block that was cut short."""
+        return bool(self._history.all_records) and (self._lines is None or self._lines.are_there)
 
     def start(self, subject: Mapping[str, Any]) -> None:
         now = environment.describe(self._machine, subject)

@@ -25,6 +25,11 @@ TRIES: tuple[Try, ...] = (
         6,
         "corescale: gone/compare-.*/1: was removed while it was written; the answer is of what this process had",
     ),
+    (
+        "rm n; timeout --preserve-status -s INT 3 corescale scan -q -t 1,2 -r 900 --out gone -- ./eats {threads} 9",
+        130,
+        "corescale: interrupted; no launch is kept",
+    ),
     # The program is removed in the middle: no answer from launches that never started; once it is back, it goes on.
     (
         "printf '#!/bin/sh\\necho >> m; test -e keep || test $(wc -l < m) -lt 5 || mv goes away\\n' > goes;"
