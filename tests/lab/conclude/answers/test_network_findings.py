@@ -2,6 +2,7 @@
 """Findings of studies/ant_colony.toml on machines that are not here, whose truth is known: each can hold and fail."""
 
 import dataclasses
+import functools
 import math
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -11,6 +12,7 @@ import pytest
 from corescale.conclude.answers.findings import Answer, answers
 from corescale.conclude.frame import frame
 from corescale.declare import studies, study_file
+from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations
 from corescale.declare.outputs import Finding
 from corescale.machine import Machine
@@ -39,6 +41,11 @@ def machine(sockets: int, cores: int, smt: int) -> Machine:
     return dataclasses.replace(Machine.here(), cpus=cpus, affinity=tuple(range(len(cpus))), quota_cores=None)
 
 
+@functools.cache
+def asked(here: Machine, levels: tuple[str, ...]) -> Experiment:
+    return study_file.experiment(studies.find("ant_colony"), here, levels)
+
+
 def said(
     here: Machine,
     truth: Truth,
@@ -50,7 +57,7 @@ def said(
     **also: Truth,
 ) -> list[Answer]:
     """What a finding says; `busy`: processors of a launch; `also`: other metrics than the seconds."""
-    made = study_file.experiment(studies.find("ant_colony"), here, levels)
+    made = asked(here, tuple(levels))
     draw, most = random.Random(seed), here.default_max_threads
     others: dict[str, Truth] = {"serial_share": lambda c, p: 0.05, "imbalance": lambda c, p: 0.01}
     others |= {"malloc_share": lambda c, p: 0.2} | also

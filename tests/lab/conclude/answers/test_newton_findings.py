@@ -2,6 +2,7 @@
 """Findings of the Multi-Newton studies on machines that are not here, whose truth is known: each can hold and fail."""
 
 import dataclasses
+import functools
 import math
 import random
 from collections.abc import Callable, Sequence
@@ -11,6 +12,7 @@ import pytest
 from corescale.conclude.answers.findings import Answer, answers
 from corescale.conclude.frame import frame
 from corescale.declare import studies, study_file
+from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations
 from corescale.declare.outputs import Finding
 from corescale.machine import Machine
@@ -30,9 +32,14 @@ def machine(cores: int) -> Machine:
     return dataclasses.replace(Machine.here(), cpus=cpus, affinity=tuple(range(cores)), quota_cores=None)
 
 
+@functools.cache
+def asked(study: str, cores: int, levels: tuple[str, ...]) -> Experiment:
+    return study_file.experiment(studies.find(study), machine(cores), levels)
+
+
 def said(study: str, name: str, truth: Truth, cores: int = 2, levels: Sequence[str] = ()) -> list[Answer]:
     """What a finding says of eight blocks with half a percent of noise."""
-    made = study_file.experiment(studies.find(study), machine(cores), levels)
+    made = asked(study, cores, tuple(levels))
     draw = random.Random(1)
     records = [
         record(c, 1.0, block=block, oversubscribed=c.layout.p > cores,

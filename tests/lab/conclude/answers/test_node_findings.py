@@ -3,15 +3,17 @@
 without the nodes or the threads gets no answer."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from corescale.conclude.answers.findings import answers
 from corescale.conclude.answers.overheads import overheads
 from corescale.conclude.frame import frame
 from corescale.declare import studies, study_file
+from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations
 from corescale.declare.outputs import Finding, Overheads
 from corescale.records import Configuration
@@ -21,8 +23,32 @@ Overhead = Callable[[Configuration], float]
 NODES, GRAIN, MATRIX, EXCHANGE = (f"threads_and_mpi_{name}" for name in ("nodes", "grain", "matrix", "exchange"))
 
 
-def said(study: str, overhead: Overhead, levels: Sequence[str] = (), machine: str = "") -> dict[str, set[str]]:
-    """The verdicts of each statement, where work of N^2 on p cores has this overhead f and next to no noise."""
+class Said(Mapping[str, set[str]]):
+    """The verdicts of each statement, of those that are asked about."""
+
+    def __init__(self, rows: pd.DataFrame, asked: Experiment) -> None:
+        self.rows, self.asked = rows, asked
+        self.outputs: Mapping[str, Finding | Overheads] = {
+            one.name: one
+            for one in asked.study.outputs
+            if isinstance(one, Overheads) or (isinstance(one, Finding) and not one.along)
+        }
+
+    def __getitem__(self, name: str) -> set[str]:
+        one = self.outputs[name]
+        if isinstance(one, Finding):
+            return {str(answer.verdict) for answer in answers(self.rows, self.asked, one)}
+        return {str(answer.verdict) for answer in overheads(self.rows, self.asked, one)}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.outputs)
+
+    def __len__(self) -> int:
+        return len(self.outputs)
+
+
+def said(study: str, overhead: Overhead, levels: Sequence[str] = (), machine: str = "") -> Said:
+    """Where work of N^2 on p cores has this overhead f and next to no noise."""
     asked = study_file.experiment(studies.find(study), MACHINE, levels)
     rng = np.random.default_rng(1)
 
@@ -35,14 +61,7 @@ def said(study: str, overhead: Overhead, levels: Sequence[str] = (), machine: st
         for block in range(10)
         for c in configurations(asked)
     ]
-    rows = frame(made, asked, machine)
-    found: dict[str, set[str]] = {}
-    for one in asked.study.outputs:
-        if isinstance(one, Finding) and not one.along:
-            found[one.name] = {str(answer.verdict) for answer in answers(rows, asked, one)}
-        elif isinstance(one, Overheads):
-            found[one.name] = {str(answer.verdict) for answer in overheads(rows, asked, one)}
-    return found
+    return Said(frame(made, asked, machine), asked)
 
 
 def p(c: Configuration) -> int:
