@@ -15,11 +15,11 @@ using Call = long(long, long, long, long, long, long, long, long, long, long, lo
 
 // The place of the argument that names the other rank.
 constexpr int everyone = -1;
-constexpr std::int64_t several = -1000;  // the partner of a call that has no such argument
+constexpr std::int64_t no_partner = -1000;  // the partner of a call that has no such argument
 
 void book(const char* name, std::int64_t partner, std::int64_t length) {
   const auto key =
-      (reinterpret_cast<std::uint64_t>(name) << 16) ^ static_cast<std::uint64_t>(partner - several + 1);
+      (reinterpret_cast<std::uint64_t>(name) << 16) ^ static_cast<std::uint64_t>(partner - no_partner + 1);
   for (std::size_t tried = 0; tried < 64; ++tried) {
     Messages& found = file->messages[((key * 0x9e3779b97f4a7c15U >> 40) + tried) % most_messages];
     if (!room(&found, sizeof found)) return;
@@ -43,7 +43,7 @@ long call(Call* real, const char* name, int at, const long (&word)[12]) {
                 word[10], word[11]);
   file->header.is_rank = 1;
   const bool in_fortran = name[0] == 'm';  // all arguments are addresses there
-  std::int64_t partner = several;
+  std::int64_t partner = no_partner;
   if (at != everyone)
     partner = in_fortran ? *std::bit_cast<const int*>(word[at]) : static_cast<int>(word[at]);
   const std::int64_t began = now();

@@ -29,9 +29,10 @@ std::int64_t worth_an_event(std::uint64_t count) {
   return least;
 }
 
-constexpr std::size_t page = 4096;
-std::atomic<bool> has_room[sizeof(Timeline) / page + 1];
-bool whole = false;  // the disk space of the whole file is reserved, because the kernel cannot reserve a part
+constexpr std::size_t page_size = 4096;
+std::atomic<bool> has_line_room[sizeof(Timeline) / page_size + 1];
+bool whole_line =
+    false;  // the disk space of the whole file is reserved, because the kernel cannot reserve a part
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -39,10 +40,12 @@ bool whole = false;  // the disk space of the whole file is reserved, because th
 
 // Whether this place may be written to: if the disk is full, writing would kill the program.
 bool room(const void* place) {
-  const std::size_t number = (static_cast<const char*>(place) - reinterpret_cast<const char*>(line)) / page;
-  if (whole || has_room[number].load(std::memory_order_relaxed)) return true;
-  if (madvise(reinterpret_cast<char*>(line) + number * page, page, MADV_POPULATE_WRITE) != 0) return false;
-  has_room[number].store(true, std::memory_order_relaxed);
+  const std::size_t number =
+      (static_cast<const char*>(place) - reinterpret_cast<const char*>(line)) / page_size;
+  if (whole_line || has_line_room[number].load(std::memory_order_relaxed)) return true;
+  if (madvise(reinterpret_cast<char*>(line) + number * page_size, page_size, MADV_POPULATE_WRITE) != 0)
+    return false;
+  has_line_room[number].store(true, std::memory_order_relaxed);
   return true;
 }
 
@@ -62,7 +65,7 @@ int descriptor_in(const char* folder) {
 
 void open_timeline(const char* folder) {
   line = nullptr;
-  for (std::atomic<bool>& each : has_room) each.store(false, std::memory_order_relaxed);
+  for (std::atomic<bool>& each : has_line_room) each.store(false, std::memory_order_relaxed);
   rlimit most{};
   if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur < sizeof(Timeline)) return;
   const int descriptor = descriptor_in(folder);
@@ -72,11 +75,11 @@ void open_timeline(const char* folder) {
                           : MAP_FAILED;
   if (place != MAP_FAILED) {
     line = static_cast<Timeline*>(place);
-    whole = false;
+    whole_line = false;
     if (!room(line)) {
       // Linux before 5.14 does not know it.
-      whole = errno == EINVAL && posix_fallocate(descriptor, 0, sizeof(Timeline)) == 0;
-      if (!whole) line = nullptr;
+      whole_line = errno == EINVAL && posix_fallocate(descriptor, 0, sizeof(Timeline)) == 0;
+      if (!whole_line) line = nullptr;
     }
   }
   close(descriptor);

@@ -33,11 +33,11 @@ int lock_or_wait(int (*attempt)(Lock*), int (*lock_by)(Lock*, Given...), Lock* l
   return result == EBUSY ? waited(locking, lock_by, lock, given...) : result;
 }
 
-struct Reals {
+struct {
   int (*mutex_lock)(pthread_mutex_t*);
   int (*mutex_trylock)(pthread_mutex_t*);
   int (*cond_wait)(pthread_cond_t*, pthread_mutex_t*);
-} real;
+} c_library;
 
 // What a thread waits for by futex. In a runtime of tasks, workers wait for work, and other threads wait until tasks end.
 State futex_wait_by(const void* caller) {
@@ -60,9 +60,9 @@ void book_spin(Thread& thread) {
 }  // namespace
 
 void resolve_waits() {
-  real.mutex_lock = next<int(pthread_mutex_t*)>("pthread_mutex_lock");
-  real.mutex_trylock = next<int(pthread_mutex_t*)>("pthread_mutex_trylock");
-  real.cond_wait = next<int(pthread_cond_t*, pthread_mutex_t*)>("pthread_cond_wait", "GLIBC_2.3.2");
+  c_library.mutex_lock = next<int(pthread_mutex_t*)>("pthread_mutex_lock");
+  c_library.mutex_trylock = next<int(pthread_mutex_t*)>("pthread_mutex_trylock");
+  c_library.cond_wait = next<int(pthread_cond_t*, pthread_mutex_t*)>("pthread_cond_wait", "GLIBC_2.3.2");
 }
 
 }  // namespace corescale::profiler
@@ -72,9 +72,9 @@ using namespace corescale::profiler;
 // REAL_NEW: glibc kept old versions of these next to the new ones, and an unversioned name gives the old one.
 
 CORESCALE_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
-  if (!real.mutex_lock) resolve_waits();
-  if (!local.thread) return real.mutex_lock(mutex);
-  return lock_or_wait(real.mutex_trylock, real.mutex_lock, mutex);
+  if (!c_library.mutex_lock) resolve_waits();
+  if (!local.thread) return c_library.mutex_lock(mutex);
+  return lock_or_wait(c_library.mutex_trylock, c_library.mutex_lock, mutex);
 }
 
 CORESCALE_EXPORT int pthread_mutex_timedlock(pthread_mutex_t* mutex, const timespec* until) noexcept {
@@ -145,8 +145,8 @@ CORESCALE_EXPORT int pthread_spin_lock(pthread_spinlock_t* lock) noexcept {
 }
 
 CORESCALE_EXPORT int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
-  if (!real.cond_wait) resolve_waits();
-  return waited(event, real.cond_wait, condition, mutex);
+  if (!c_library.cond_wait) resolve_waits();
+  return waited(event, c_library.cond_wait, condition, mutex);
 }
 
 CORESCALE_EXPORT int pthread_cond_timedwait(pthread_cond_t* condition, pthread_mutex_t* mutex,

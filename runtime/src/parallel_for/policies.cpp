@@ -108,7 +108,7 @@ struct layout {
   double added_ns = 0;
 };
 
-struct choice {
+struct division {
   double ns = 0;
   std::uint32_t threads = 1;
   layout counters;
@@ -142,8 +142,8 @@ layout counter_per_group(const loop_description& loop, std::uint32_t threads) {
           .added_ns = 2 * loop.machine.line_far + share_of_rest * each * loop.machine.line_near};
 }
 
-choice best_with(const loop_description& loop, std::uint32_t threads) {
-  choice best{INFINITY, threads, {}};
+division best_with(const loop_description& loop, std::uint32_t threads) {
+  division best{INFINITY, threads, {}};
   for (const layout& one :
        {counter_per_thread(loop, threads), counter_per_group(loop, threads), layout{.shares_only = true}}) {
     // Threads that are woken begin late, and nobody can take over a share.
@@ -153,14 +153,14 @@ choice best_with(const loop_description& loop, std::uint32_t threads) {
   return best;
 }
 
-choice best_of_all(const loop_description& loop, std::uint32_t most) {
-  choice best = best_with(loop, most);
+division best_of_all(const loop_description& loop, std::uint32_t most) {
+  division best = best_with(loop, most);
   for (std::uint32_t threads = 2; threads < most; threads *= 2)
-    if (const choice other = best_with(loop, threads); other.ns < best.ns) best = other;
+    if (const division other = best_with(loop, threads); other.ns < best.ns) best = other;
   return best;
 }
 
-loop_plan divided(const loop_description& loop, const choice& chosen) {
+loop_plan divided(const loop_description& loop, const division& chosen) {
   if (chosen.counters.shares_only)
     return {.threads = chosen.threads, .counters = chosen.threads, .largest = loop.n, .smallest = loop.n};
   const double w = loop.iteration_ns;
@@ -206,7 +206,7 @@ loop_plan automatic(const loop_description& description) {
   if (loop.iteration_ns <= 0) return searching(loop, most);
   const double serial = static_cast<double>(loop.n) * loop.iteration_ns;
   if (serial < fork_join_ns(loop, 2)) return {};
-  const choice best = best_of_all(loop, most);
+  const division best = best_of_all(loop, most);
   if (best.ns > (1 - least_gain) * serial) return {};
   return measured ? divided(loop, best) : searching(loop, best.threads);
 }
@@ -237,7 +237,7 @@ loop_plan trained(const loop_description& loop) {
 
 // --- the table ---
 
-constexpr std::array table{
+constexpr std::array every_policy{
     block_policy{"auto", "least predicted time; learns from the loop's own blocks", automatic, false, true},
     block_policy{"static", "one share per thread", static_shares},
     block_policy{"fixed", "blocks of one size from one counter", fixed, true},
@@ -249,17 +249,17 @@ constexpr std::array table{
 
 }  // namespace
 
-std::span<const block_policy> block_policies() noexcept { return table; }
+std::span<const block_policy> block_policies() noexcept { return every_policy; }
 
 const block_policy& usual_block_policy(std::uint64_t block) noexcept {
-  constexpr const auto* with_block = std::ranges::find(table, true, &block_policy::needs_block);
-  return block > 0 ? *with_block : table.front();
+  constexpr const auto* with_block = std::ranges::find(every_policy, true, &block_policy::needs_block);
+  return block > 0 ? *with_block : every_policy.front();
 }
 
 const block_policy* find_block_policy(std::string_view name) noexcept {
-  const auto* const row =
-      std::find_if(table.begin(), table.end(), [&](const block_policy& one) { return one.name == name; });
-  return row == table.end() ? nullptr : row;
+  const auto* const row = std::find_if(every_policy.begin(), every_policy.end(),
+                                       [&](const block_policy& one) { return one.name == name; });
+  return row == every_policy.end() ? nullptr : row;
 }
 
 }  // namespace corescale

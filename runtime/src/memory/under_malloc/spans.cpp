@@ -22,7 +22,7 @@ constinit std::array<segment*, 64> by_longest{};
 constinit std::uint64_t lists_in_use = 0;  // a bit for each of these lists that is not empty
 constinit segment* oldest_dirty = nullptr;
 constinit segment* newest_dirty = nullptr;
-constinit span_counts counts{};
+constinit span_counts held{};
 
 std::uint64_t slices_from(unsigned first, unsigned count) noexcept {
   return ((std::uint64_t{1} << count) - 1) << first;  // count < 64
@@ -83,7 +83,7 @@ segment* add_segment() noexcept {
   span_lock.take();
   if (!made) return nullptr;
   made->free = all_slices;
-  ++counts.segments;
+  ++held.segments;
   mark(made, true);
   enlist(made);
   return made;
@@ -93,7 +93,7 @@ segment* add_segment() noexcept {
 void remove_segment(segment* s) noexcept {
   list_by(s, 0);
   mark(s, false);
-  --counts.segments;
+  --held.segments;
 }
 
 struct place {
@@ -117,8 +117,8 @@ place find_place(unsigned slices) noexcept {
 
 void claim(segment* s, std::uint64_t bits) noexcept {
   const auto dirty = static_cast<std::size_t>(std::popcount(s->dirty & bits));
-  counts.dirty_slices -= dirty;
-  counts.used_slices += static_cast<std::size_t>(std::popcount(bits));
+  held.dirty_slices -= dirty;
+  held.used_slices += static_cast<std::size_t>(std::popcount(bits));
   s->free &= ~bits;
   s->dirty |= bits;
   s->idle &= ~bits;
@@ -137,8 +137,8 @@ void wait(segment* s, std::uint64_t now) noexcept {
 
 void release(segment* s, std::uint64_t bits, std::uint64_t now) noexcept {
   const auto count = static_cast<std::size_t>(std::popcount(bits));
-  counts.used_slices -= count;
-  counts.dirty_slices += count;
+  held.used_slices -= count;
+  held.dirty_slices += count;
   s->free |= bits;
   enlist(s);
   wait(s, now);
@@ -154,7 +154,7 @@ std::size_t purge_oldest(bool all, std::uint64_t now) noexcept {
   s->waits = false;
   const std::uint64_t dirty = s->free & s->dirty, going = all ? dirty : s->idle;
   const bool whole = s->free == all_slices && going == dirty;
-  counts.dirty_slices -= static_cast<std::size_t>(std::popcount(going));
+  held.dirty_slices -= static_cast<std::size_t>(std::popcount(going));
   if (whole) {
     remove_segment(s);
   } else {
@@ -182,11 +182,11 @@ std::size_t purge_oldest(bool all, std::uint64_t now) noexcept {
 
 /// Purges, oldest first, memory that was free for the time of decay, and memory beyond what may be kept.
 void decay(std::uint64_t now) noexcept {
-  const auto keeps = [] { return most_free(counts.used_slices * slice) / slice; };
-  bool too_much = counts.dirty_slices > keeps();
+  const auto keeps = [] { return most_free(held.used_slices * slice) / slice; };
+  bool too_much = held.dirty_slices > keeps();
   while (oldest_dirty && (too_much || oldest_dirty->waits_since + chosen.decay_ms <= now)) {
     purge_oldest(too_much, now);
-    too_much = too_much && counts.dirty_slices > keeps() / 2;
+    too_much = too_much && held.dirty_slices > keeps() / 2;
   }
 }
 
@@ -260,14 +260,13 @@ bool resize_run(page* run, unsigned slices) noexcept {
 std::size_t purge_spans() noexcept {
   const locked hold(span_lock);
   std::size_t bytes = 0;
-  for (std::size_t most = counts.segments; most && oldest_dirty; --most)
-    bytes += purge_oldest(true, now_ms());
+  for (std::size_t most = held.segments; most && oldest_dirty; --most) bytes += purge_oldest(true, now_ms());
   return bytes;
 }
 
 span_counts count_spans() noexcept {
   const locked hold(span_lock);
-  return counts;
+  return held;
 }
 
 }  // namespace corescale::process_heap
