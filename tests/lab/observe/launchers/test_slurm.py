@@ -193,7 +193,7 @@ def below(process: int) -> list[int]:
 IMPATIENT = """
 from corescale.observe.launchers import allocation
 from corescale.cli import main
-allocation.BEAT, allocation.LOST = 1, 4
+allocation.BEAT, allocation.LOST = 0.5, 3
 main()
 """
 
@@ -201,7 +201,7 @@ main()
 @pytest.mark.parametrize("spared", ["no", "corescale-spawn", "srun"])
 def test_a_node_cancels_the_job_if_corescale_and_salloc_are_killed_together(place: Path, spared: str) -> None:
     """Nothing that Slurm or corescale runs here is left, as if this machine had failed; or the program of that name."""
-    words = ("scan", "--on", "slurm", "--nodes", "1", "-r", "1", "--", "sh", "-c", "sleep 6; echo $$ >pid; sleep 99")
+    words = ("scan", "--on", "slurm", "--nodes", "1", "-r", "1", "--", "sh", "-c", "sleep 4; echo $$ >pid; sleep 99")
     running = subprocess.Popen((sys.executable, "-c", IMPATIENT, *words), cwd=place, stderr=subprocess.DEVNULL)
     assert eventually(lambda: (place / "pid").exists() and (place / "pid").read_text().strip(), 60)
     assert "RUNNING" in slurm.queue(), "after a time longer than a node waits"
@@ -507,8 +507,8 @@ def test_options_are_read_as_salloc_reads_them() -> None:
 
 def test_a_launch_that_the_budget_ends_is_no_time_out_of_the_program(place: Path) -> None:
     """The rank's own limit ends it before srun's does. Its block does not count, and those before it do."""
-    work = "sleep 1; echo x >>count; test $(wc -l <count) -lt 3 || exec sleep 60"
-    made = corescale.scan(["sh", "-c", work], on="slurm", nodes=[1], runs=9, budget="12s")
+    work = "sleep 0.3; echo x >>count; test $(wc -l <count) -lt 3 || exec sleep 60"
+    made = corescale.scan(["sh", "-c", work], on="slurm", nodes=[1], runs=9, budget="6s")
     assert {record.status for record in made.result.records} == {"ok"}
 
 
