@@ -411,20 +411,20 @@ bool has_ended(const heap& h) noexcept {
   return ended;
 }
 
-/// A heap whose thread has ended: one that gave notice, or one of a few that are checked.
+/// A heap whose thread has ended. One of all is checked each time, so that a thread that ended without notice is found also where others
+/// give notice; a few if none did.
 heap* find_abandoned() noexcept {
-  if (heap* const h = abandoned_heaps.load(std::memory_order_relaxed)) {
-    abandoned_heaps.store(h->next_abandoned, std::memory_order_relaxed);
-    if (inherit_here == h) inherit_here = h->next_abandoned;
-    return h;
-  }
-  for (int looks = 0; looks < 4; ++looks) {
+  heap* const noticed = abandoned_heaps.load(std::memory_order_relaxed);
+  for (int looks = noticed ? 1 : 4; looks > 0; --looks) {
     if (!look_here && !(look_here = all_heaps)) return nullptr;
     heap* const h = look_here;
     look_here = h->next;
     if (!h->lost && has_ended(*h)) return h;
   }
-  return nullptr;
+  if (!noticed) return nullptr;
+  abandoned_heaps.store(noticed->next_abandoned, std::memory_order_relaxed);
+  if (inherit_here == noticed) inherit_here = noticed->next_abandoned;
+  return noticed;
 }
 
 /// Call with the lock held. It is released while the kernel works.

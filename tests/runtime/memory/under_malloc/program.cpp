@@ -26,7 +26,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -397,6 +399,40 @@ void abrupt_threads() {
   }
   std::printf("threads that ended abruptly: %zu KiB\n", resident_kib());
   REQUIRE(resident_kib() < 200 * 500 / 2 + 40'000);
+}
+
+/// Returns sixteen blocks, each of another page, and ends before it has sent them.
+void* return_and_end_abruptly(void* blocks) {
+  for (int k = 0; k < 16; ++k) free(std::exchange(static_cast<void**>(blocks)[1300 * k], nullptr));
+  syscall(SYS_exit, 0);
+  return nullptr;
+}
+
+/// Heaps of threads that end as they should are at hand all the time. What other threads returned before an abrupt end is found all the same.
+void abrupt_threads_among_others() {
+  std::vector<std::thread> others;
+  for (int k = 0; k < 150; ++k)
+    others.emplace_back([] {
+      free(opaque(malloc(100)));
+      usleep(50'000);
+    });
+  for (std::thread& one : others) one.join();
+  const std::size_t before = resident_kib();
+  std::vector<void*> mine(1'248'000);
+  for (void*& one : mine) one = memset(malloc(100), 1, 100);
+  for (std::size_t k = 0; k < mine.size(); k += 20'800) {
+    pthread_t thread{};
+    pthread_attr_t detached;
+    pthread_attr_init(&detached);
+    pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+    REQUIRE(pthread_create(&thread, &detached, return_and_end_abruptly, &mine[k]) == 0);
+    while (std::distance(std::filesystem::directory_iterator("/proc/self/task"), {}) > 1) usleep(100);
+  }
+  for (void* const one : mine) free(one);
+  for (int k = 0; k < 600; ++k) std::thread([] { free(opaque(malloc(100))); }).join();
+  malloc_trim(0);
+  std::printf("of 120 MB, all returned, %zu KiB are left\n", resident_kib() - before);
+  REQUIRE(resident_kib() < before + 30'000);
 }
 
 struct late {
@@ -1055,6 +1091,7 @@ constexpr std::array cases{test_case{"every_entry", every_entry},
                            test_case{"pages_of_ended_threads", pages_of_ended_threads},
                            test_case{"pages_of_many_ended_threads", pages_of_many_ended_threads},
                            test_case{"abrupt_threads", abrupt_threads},
+                           test_case{"abrupt_threads_among_others", abrupt_threads_among_others},
                            test_case{"destructors", destructors},
                            test_case{"producer_consumer", producer_consumer},
                            test_case{"many_owners", many_owners},
