@@ -135,11 +135,8 @@ __attribute__((noinline)) void touch_a_fifth(double seconds) {
   }
 }
 
-// Goes over its own memory again and again: the same work, whatever its size. Returns the CPU time of that.
-__attribute__((noinline)) double go_over(double mebibytes, double gibibytes) {
-  const auto bytes = static_cast<std::size_t>(mebibytes * (1 << 20));
-  void* const place = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  madvise(place, bytes, MADV_HUGEPAGE);
+// Goes over this memory again and again: the same work, whatever its size. Returns the CPU time of that.
+__attribute__((noinline)) double go_over(char* place, std::size_t bytes, double gibibytes) {
   auto* const number = static_cast<double*>(memset(place, 0, bytes));
   const double began = cpu();
   for (double gone = 0; gone < gibibytes * (1 << 30); gone += static_cast<double>(bytes)) {
@@ -159,7 +156,7 @@ int main(int count, char** word) {
   const std::string part = word[1], system = word[2];
   const int threads = std::atoi(word[3]);
   const double second = count > 4 ? std::atof(word[4]) : 1;
-  if ((part == "contended" || part == "memory") && count < 6) return 2;
+  if ((part == "contended" || part == "memory" || part == "adjacent") && count < 6) return 2;
   const auto parallel = [&](const Body& body) {
     if (system == "openmp") return on_openmp(threads, body);
     if (system == "std") return on_std(threads, body);
@@ -183,10 +180,19 @@ int main(int count, char** word) {
       --there;
     });
   }
-  // 16 GiB are read and written, by each thread its part in memory of its own, of FILE MiB.
-  if (part == "memory") {
+  // 16 GiB are read and written, by each thread its part in memory of its own, of FILE MiB. A processor prefetches what comes next, so
+  // that a thread takes lines from another if that thread's memory is next to its own.
+  if (part == "memory" || part == "adjacent") {
+    const auto bytes = static_cast<std::size_t>(std::atof(word[5]) * (1 << 20));
+    const std::size_t apart = bytes + (part == "memory" ? std::size_t{1} << 16 : 0);
+    const std::size_t whole = apart * static_cast<std::size_t>(threads);
+    void* const place = mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    madvise(place, whole, bytes < std::size_t{1} << 21 ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
     std::atomic<double> used{0};
-    parallel([&](int) { used += go_over(std::atof(word[5]), 16 * second / threads); });
+    parallel([&](int k) {
+      used += go_over(static_cast<char*>(place) + static_cast<std::size_t>(k) * apart, bytes,
+                      16 * second / threads);
+    });
     std::printf("%f ", used.load());
   }
   if (part == "slow") parallel([&](int k) { grind(k == threads - 1 ? second : second / 2); });
