@@ -71,8 +71,8 @@ def lacking(rows: "pd.DataFrame", needs: Mapping[str, int]) -> str:
     for name, least in needs.items():
         words = any(isinstance(level, str) for level in rows[name])
         most = able[name].nunique() if words else able[name].max() if len(able) else 0
-        if most < least:
-            return f"the claim needs {name} >= {least}, and {most} is the most here that is not oversubscribed"
+        if not most >= least:  # nor may it be unknown
+            return f"the claim needs {name} >= {least}, and {most:.6g} is the most here that is not oversubscribed"
     return ""
 
 

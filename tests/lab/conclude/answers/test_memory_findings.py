@@ -26,9 +26,9 @@ def shipped(name: str, *levels: str) -> Experiment:
 
 
 def played(experiment: Experiment, truth: Truth) -> Sequence[Record]:
-    rng = np.random.default_rng(1)
+    rng, steps = np.random.default_rng(1), {"passes": 8.0, "power_steps": 8.0}
     return [
-        record(c, 1.0, block=block, oversubscribed=c.layout.p > 2, metrics={"seconds": seconds})
+        record(c, 1.0, block=block, oversubscribed=c.layout.p > 2, metrics={"seconds": seconds, **steps})
         for block in range(10)
         for c in configurations(experiment)
         for seconds in [truth(c) * math.exp(0.004 * rng.standard_normal())]
@@ -92,16 +92,28 @@ def test_processes_that_are_small_say_nothing_of_large_ones() -> None:
     assert small == [set()]
 
 
+MEMORY = "threads_and_mpi_memory"
+COMPARED = (
+    "tpl_faster_with_threads", "tpl_faster_with_ranks", "tpl_and_ccr_alike", "tpl_ahead_of_ccr_with_threads",
+    "tpl_ahead_of_ccr_with_ranks",
+)  # fmt: skip
+
+
+def coarse(c: Configuration) -> float:
+    """Of 16 synchronisations, with 25 ms or more between two of them on two cores."""
+    return 2 * work(c, 1) / c.layout.p
+
+
 @pytest.mark.parametrize(("more", "verdict"), [(1.0, "holds"), (1.15, "holds"), (1.4, "does not hold")])
 def test_threads_and_mpi_are_about_equal_within_a_quarter(more: float, verdict: str) -> None:
-    """At the largest grain; where it is finer, one may be six times slower."""
+    """At a grain of the source's, 16 ms between two synchronisations or more; on a machine that is faster by so much
+    that the same points take 4 ms, nothing is said of it."""
 
     def truth(c: Configuration) -> float:
-        slower = more if c["points"] == 5000 else 6.0
-        return work(c, 1) / c.layout.p * (slower if threads(c) > 1 else 1)
+        return coarse(c) * (more if threads(c) > 1 else 1)
 
-    assert verdicts("threads_and_mpi", ("alike_at_low_p",), truth) == [{verdict}]
-    assert verdicts("threads_and_mpi", ("alike_at_low_p",), truth, "points=312,1250") == [set()]
+    assert verdicts(MEMORY, ("alike_at_low_p",), truth) == [{verdict}]
+    assert verdicts(MEMORY, (*COMPARED, "alike_at_low_p"), lambda c: truth(c) / 6) == [set()] * 6
 
 
 @pytest.mark.parametrize("slower", SLOWER)
@@ -174,21 +186,20 @@ def test_memory_is_not_found_where_ranks_differ_in_something_else(overhead: Call
     ("slower", "verdict"), [(1.1, "holds"), (1.0, "equal"), (0.9, "does not hold"), (6.0, "does not hold")]
 )
 def test_a_little_faster_is_neither_slower_nor_six_times(slower: float, inside: str, verdict: str) -> None:
-    """At grains that the source has; at finer ones CCR is six times slower, or as fast."""
+    """At grains that the source has."""
 
     def truth(c: Configuration) -> float:
-        fine = float(c["points"]) ** 2 / c.layout.p < 1.6e6
-        return work(c, 1) / c.layout.p * ((7 - slower if fine else slower) if c["threading"] == "ports" else 1)
+        return coarse(c) * (slower if c["threading"] == "ports" else 1)
 
-    assert verdicts("threads_and_mpi", (f"tpl_faster_with_{inside}",), truth) == [{verdict}]
+    assert verdicts(MEMORY, (f"tpl_faster_with_{inside}",), truth) == [{verdict}]
     name = f"tpl_a_little_faster_with_{inside}"
     assert verdicts("threads_and_mpi_annealing", (name,), lambda c: truth_of_annealing(c, slower)) == [{verdict}]
 
 
 def truth_of_annealing(c: Configuration, slower: float) -> float:
-    """CCR is six times slower at 640 points, where the source has only CCR."""
+    """1,800 points take 18 ms between two synchronisations on two cores; CCR is six times slower at the finer grain."""
     more = slower if c["points"] == 1800 else 6.0
-    return float(c["points"]) ** 2 / c.layout.p * (more if c["threading"] == "ports" else 1)
+    return 1.8e-7 * float(c["points"]) ** 2 / c.layout.p * (more if c["threading"] == "ports" else 1)
 
 
 @pytest.mark.parametrize(
@@ -197,10 +208,10 @@ def truth_of_annealing(c: Configuration, slower: float) -> float:
 )
 def test_a_little_faster_is_also_similar(slower: float, faster: str, similar: str) -> None:
     def truth(c: Configuration) -> float:
-        return work(c, 1) / c.layout.p * (slower if c["threading"] == "ports" else 1)
+        return coarse(c) * (slower if c["threading"] == "ports" else 1)
 
     names = ("tpl_faster_with_threads", "tpl_and_ccr_alike")
-    assert verdicts("threads_and_mpi", names, truth) == [{faster}, {similar}]
+    assert verdicts(MEMORY, names, truth) == [{faster}, {similar}]
 
 
 def test_usually_is_the_mean_over_layouts() -> None:
@@ -208,9 +219,9 @@ def test_usually_is_the_mean_over_layouts() -> None:
 
     def truth(c: Configuration) -> float:
         ports = {2: 1.2, 4: 0.98}.get(threads(c), 1.0) if c["threading"] == "ports" else 1
-        return work(c, 1) / c.layout.p * ports
+        return coarse(c) * ports
 
-    asked = shipped("threads_and_mpi", "points=5000")
+    asked = shipped(MEMORY, "threads=1,2,4")
     made = [replace(one, oversubscribed=one.configuration.layout.p > 4) for one in played(asked, truth)]
     (finding,) = (one for one in asked.study.outputs if one.name == "tpl_faster_with_threads")
     assert isinstance(finding, Finding)
@@ -220,11 +231,11 @@ def test_usually_is_the_mean_over_layouts() -> None:
 @pytest.mark.parametrize("inside", ["threads", "ranks"])
 @pytest.mark.parametrize(("more", "verdict"), [(0.15, "holds"), (-0.15, "does not hold"), (2.0, "does not hold")])
 def test_a_little_less_overhead_is_neither_more_nor_two(more: float, inside: str, verdict: str) -> None:
-    asked = shipped("threads_and_mpi")
+    asked = shipped(MEMORY)
 
     def truth(c: Configuration) -> float:
         ports = c["threading"] == "ports" and c.layout.p > 1
-        return work(c, 1) / c.layout.p * (1.5 + (more if ports else 0)) if c.layout.p > 1 else work(c, 1)
+        return coarse(c) * ((1.5 + (more if ports else 0)) if c.layout.p > 1 else 1)
 
     made = played(asked, truth)
     (finding,) = (one for one in asked.study.outputs if one.name == f"tpl_ahead_of_ccr_with_{inside}")
@@ -248,11 +259,11 @@ def slower(times: float, **at: object) -> Callable[[Configuration], float]:
 
 HOLDS_AND_FAILS: dict[tuple[str, str], tuple[Truth, Truth]] = {
     ("threads_and_mpi", "overhead_grows_with_threads_as_the_grain_shrinks"): (
-        grains,
+        lambda c: 9 * grains(c),
         lambda c: float(c["points"]) / 5000,
     ),
     ("threads_and_mpi", "overhead_grows_with_ranks_as_the_grain_shrinks"): (
-        grains,
+        lambda c: 9 * grains(c),
         lambda c: float(c["points"]) / 5000,
     ),
     ("threads_and_mpi_bandwidth", "as_the_streaming_loop"): (lambda c: 0.4, slower(1.4, command="streaming")),

@@ -64,10 +64,6 @@ def but(factor: float, truth: Truth = perfect, /, **at: object) -> Truth:
     return lambda c, cores: truth(c, cores) * (factor if all(c[name] == level for name, level in at.items()) else 1)
 
 
-def curved(c: Configuration, cores: int) -> float:
-    return math.pow(perfect(c, cores), 1.15)
-
-
 def proportional(c: Configuration, cores: int) -> float:
     return float(c["terms"]) / min(c.layout.p, cores)
 
@@ -95,8 +91,9 @@ HOLDS_AND_FAILS: dict[tuple[str, str], tuple[Truth, Truth]] = {
     (NEWTON, "openmp_as_boost_on_one_thread"): (perfect, but(1.1, threading="boost_barrier")),
     (NEWTON, "versions_alike_on_one_thread"): (perfect, but(1.1, memory="system")),
     (NEWTON, "contiguous_alike_on_one_thread"): (perfect, but(1.1, memory="contiguous")),
-    (NEWTON, "linear_by_hand"): (perfect, curved),
-    (NEWTON, "linear_with_ad"): (perfect, curved),
+    (NEWTON, "linear_by_hand"): (proportional, perfect),
+    (NEWTON, "linear_with_ad"): (proportional, perfect),
+    (NEWTON, "overhead_is_never_negligible"): (but(1.2, **TWO), perfect),
     (NEWTON, "knee_of_figure_2"): (perfect, proportional),
     (NEWTON, "knee_of_figure_6"): (perfect, proportional),
     (ALLOCATORS, "false_sharing_beside_its_control"): (
@@ -143,6 +140,19 @@ def test_claims_of_48_threads_are_asked_of_48_cores_alone(study: str, name: str)
 def test_both_forms_by_hand_are_answered() -> None:
     for name in ("linear_by_hand", "no_difference_by_hand", "openmp_beats_boost", "knee_of_figure_2"):
         assert {answer.at["derivative"] for answer in said(NEWTON, name, perfect)} == {"hand", "hand-opaque"}
+
+
+def test_one_line_of_figure_2_is_linear_from_100_on_and_not_below() -> None:
+    """A point costs 5 terms beside its N: 5% more than N at 100, and half more at 10. A power of N bends everywhere."""
+
+    def source(c: Configuration, cores: int) -> float:
+        return (5 + float(c["terms"])) / min(c.layout.p, cores)
+
+    def power(c: Configuration, cores: int) -> float:
+        return math.pow(proportional(c, cores), 0.9)
+
+    assert [verdicts(NEWTON, name, source) for name in ("linear_by_hand", "knee_of_figure_2")] == [{"holds"}] * 2
+    assert verdicts(NEWTON, "linear_by_hand", power) == {"does not hold"}
 
 
 @pytest.mark.parametrize("peer", ["tcmalloc", "hoard", "mimalloc", "jemalloc", "tbbmalloc", "scudo"])

@@ -34,15 +34,18 @@ def said(
     levels: Sequence[str] = THEIRS,
     noise: Truth | None = None,
     blocks: int = 9,
+    outside: Truth = lambda c: 0.01,
 ) -> list[Answer]:
-    """What a finding says of so many blocks with half a percent of noise, or with so much."""
+    """What a finding says of so many blocks with half a percent of noise, or with so much; `outside`: seconds of the
+    program's start and end."""
     cpus = tuple(Cpu(k, k, 0, 0, 0) for k in range(cores))
     here = dataclasses.replace(Machine.here(), cpus=cpus, affinity=tuple(range(cores)), quota_cores=None)
     made, draw = study_file.experiment(studies.find("allocator_profile"), here, levels), random.Random(1)
     records = [
-        record(c, truth(c) * math.exp((noise(c) if noise else 0.005) * draw.gauss(0, 1)), block=block,
-               oversubscribed=c.layout.p > cores, metrics={"state": 1.0})
+        record(c, seconds, block=block, oversubscribed=c.layout.p > cores,
+               metrics={"state": 1.0, "seconds": seconds - outside(c)})
         for block in range(blocks) for c in configurations(made)
+        for seconds in [truth(c) * math.exp((noise(c) if noise else 0.005) * draw.gauss(0, 1))]
     ]  # fmt: skip
     finding = next(one for one in made.study.outputs if isinstance(one, Finding) and one.name == name)
     return list(answers(frame(records, made), made, finding))
@@ -79,7 +82,6 @@ HOLDS_AND_FAILS: Mapping[str, tuple[Truth, Truth]] = {
     "larger_loads_alike": (but(0.8, load=4, threads=16), but(0.8, load=4, threads=4)),
     "small_load_scales_better": (but(0.8, load=1, threads=16), but(1.2, load=1, threads=16)),
     "small_load_scales_better_than_4": (but(1.2, load=4, threads=16), but(0.8, load=4, threads=16)),
-    "flat_overhead": (flat, but(0.8, load=1)),
     "threads_add_as_much_to_small_loads": (
         lambda c: flat(c) + (0.2 + 0.4 * float(c["load"]) if c["threads"] == 16 else 0),
         lambda c: flat(c) + (0.4 * (float(c["load"]) - 1) if c["threads"] == 16 else 0)),
@@ -104,7 +106,6 @@ def test_what_the_source_says_is_true_of_its_machine() -> None:
         0.8, lambda c: slower(c) * (gains[int(c["threads"])] if c["allocator"] != "mimalloc" else 1), load=1, threads=16
     )
     for name in set(HOLDS_AND_FAILS) - {
-        "flat_overhead",
         "threads_add_as_much_to_small_loads",
         "lines_of_their_own",
         "made_by_their_threads",
@@ -156,6 +157,24 @@ def test_a_load_that_varies_more_is_seen() -> None:
     assert {one.verdict for one in said("load_1_varies_more", weak, noise=noisy(4), blocks=18)} == {"does not hold"}
 
 
+def larger_grids_take_longer(c: Configuration) -> float:
+    return math.pow(weak(c), 1.2)
+
+
+@pytest.mark.parametrize(
+    ("outside", "verdict"),
+    [
+        (lambda c: 0.02, "holds"),
+        (lambda c: 0.02 + 0.002 * weak(c), "holds"),
+        (lambda c: 0.002 * weak(c) ** 2, "does not hold"),
+    ],
+)
+def test_a_constant_overhead_is_that_of_start_and_end(outside: Truth, verdict: str) -> None:
+    for truth in (weak, larger_grids_take_longer):
+        assert {one.verdict for one in said("flat_overhead", truth, outside=outside)} == {verdict}
+    assert {one.verdict for one in said("flat_overhead", weak, outside=lambda c: 0.02 * weak(c))} == {"equal"}
+
+
 def test_the_overhead_that_the_source_suspects_is_told_from_threads_that_wait_less_at_load_1() -> None:
     """A unit of load takes a quarter of a second. Both machines scale better at load 1: one has a flat part."""
     names = ("small_load_scales_better", "flat_overhead", "threads_add_as_much_to_small_loads")
@@ -166,9 +185,9 @@ def test_the_overhead_that_the_source_suspects_is_told_from_threads_that_wait_le
     def waits_less(c: Configuration) -> float:
         return 0.25 * float(c["load"]) * (1 if c["threads"] != 16 else 1.2 if c["load"] == 1 else 1.4)
 
-    def verdicts(truth: Truth) -> list[set[str]]:
-        return [{one.verdict for one in said(name, truth, blocks=18)} for name in names]
+    def verdicts(truth: Truth, outside: Truth) -> list[set[str]]:
+        return [{one.verdict for one in said(name, truth, blocks=18, outside=outside)} for name in names]
 
-    assert verdicts(overhead) == [{"holds"}] * 3
-    scales, flat_part, as_much = verdicts(waits_less)
+    assert verdicts(overhead, lambda c: 0.05) == [{"holds"}] * 3
+    scales, flat_part, as_much = verdicts(waits_less, lambda c: 0.01 * weak(c))
     assert scales == {"holds"} and "holds" not in flat_part and as_much == {"does not hold"}
