@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import scipy
 
+from corescale.conclude.race.options import OPTIONS
 from corescale.conclude.stats import Interval
 from corescale.declare.experiment import Constraint, Experiment
 from corescale.declare.grid import baseline
@@ -24,9 +25,6 @@ from corescale.records import Configuration, Record
 
 LOOKS = (1, *itertools.takewhile(lambda n: n <= MOST_BLOCKS, growing(2)))
 """Numbers of launches at which there is a look."""
-
-LENT = 4.0
-"""Most degrees of freedom that other configurations lend to the variance of one, as in the race."""
 
 ROUNDING = 1e-9
 """Logarithm by which a metric without scatter may exceed its limit and still meet it."""
@@ -135,7 +133,7 @@ class _Metric:
         squares = np.bincount(whose, (values - means[whose]) ** 2, self._size)
         degrees = np.maximum(counts - 1, 0)
         others = float(degrees.sum() - degrees[c])
-        lent = min(LENT, others)
+        lent = min(OPTIONS.lent, others)
         pooled = float(squares.sum() - squares[c]) / others if others else 0.0
         freedom = lent + float(degrees[c])
         if not freedom or not counts[c]:

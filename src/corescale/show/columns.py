@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The columns of every table of configurations: terminal, page, JSON with its schema, CSV and Markdown loop over them.
 
-A new column is one line in SCAN, TUNE or COMPARE.
+A new column is a line in SCAN, TUNE or COMPARE; ARCHITECTURE.md names what else.
 """
 
 import math

@@ -24,6 +24,8 @@ class Kind:
     """A level is a library to preload; a launch must prove that it is loaded."""
     masks: ClassVar[bool] = False
     """A level restricts the launch to some CPUs of the machine."""
+    counts_cores: ClassVar[bool] = False
+    """A level decides how many cores a launch may use, as `p = "> 2 cores"` counts them."""
     decides: ClassVar[bool] = False
     """A level decides whether another factor changes anything, as one that makes p always does."""
     fills: ClassVar[bool] = False

@@ -51,6 +51,7 @@ class Smt(Kind):
 
     written, remedy = "on|off", "on or off"
     masks = True
+    counts_cores = True
 
     def auto(self, name: str, machine: Machine) -> tuple[Sequence[Level], Sequence[str]]:
         return self.either("on", "off", machine)
@@ -72,6 +73,7 @@ class Sockets(Kind):
     """Restricts the launch to the first k sockets."""
 
     masks = True
+    counts_cores = True
 
     def parse(self, text: str, machine: Machine) -> Level:
         return positive(text, "sockets", machine)
@@ -97,6 +99,7 @@ class L3Domains(Kind):
     compact."""
 
     masks = True
+    counts_cores = True
 
     def parse(self, text: str, machine: Machine) -> Level:
         return positive(text, "l3_domains", machine)

@@ -23,7 +23,7 @@ from corescale.declare.experiment import (
     Scaling,
     Tuning,
 )
-from corescale.declare.factors import Launch
+from corescale.declare.factors import KINDS, Launch
 from corescale.declare.grid import is_level, smallest_p
 from corescale.declare.outputs import BUILT_IN, Selection
 from corescale.declare.programs import bundled, data_folder, near
@@ -172,10 +172,6 @@ def _argv(text: Template, shell: bool, path: Path, where: str) -> tuple[str, ...
     return tuple(words) if shell else (bundled(words[0]), *words[1:])
 
 
-PLACEMENTS = ("sockets", "l3_domains", "smt")
-"""kinds of factors that decide how many cores a launch may use"""
-
-
 def _in_numbers(selection: Selection, chosen: Sequence[Factor], machine: Machine) -> Iterator[Selection]:
     """The selection with `p = "> 2 cores"` as `> 8`, one for each placement; raises UsageError for other conditions."""
     if "p" not in selection:
@@ -186,7 +182,7 @@ def _in_numbers(selection: Selection, chosen: Sequence[Factor], machine: Machine
         raise UsageError(
             f"not a condition on p: {selection['p']!r}", where="omit", remedy='write "< cores" or "> 2 cores"'
         )
-    places = [factor for factor in chosen if factor.kind in PLACEMENTS]
+    places = [factor for factor in chosen if KINDS[factor.kind].counts_cores]
     for levels in itertools.product(*(factor.levels for factor in places)):
         at = {factor.name: level for factor, level in zip(places, levels, strict=True)}
         if all(is_level(factor, at[factor.name], selection.get(factor.name, at[factor.name])) for factor in places):

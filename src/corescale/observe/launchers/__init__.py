@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launchers: they take a block of invocations and yield records as they end.
 
-A new launcher is one file with a kind of Launcher, and one line in LAUNCHERS.
+A new launcher is a file, and a line in LAUNCHERS; ARCHITECTURE.md names what else.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table of sources: what a program reports about itself, and what is observed inside it.
 
-A new source is one file with a SOURCE, and its line in SOURCES.
+A new source is a file with a SOURCE, and a line in SOURCES; ARCHITECTURE.md names what else.
 """
 
 import contextlib
