@@ -37,7 +37,7 @@ UNSEEN = "no library could be loaded into it: it is linked statically, set-user-
 FULL = "a trace had too little room: free 17 MB of disk in the temporary folder (TMPDIR), or raise ulimit -f"
 NO_RANKS = "no rank called MPI: it is no MPI program, and what its ranks did is booked as one program's"
 SHARE_OF_BUDGET = 0.25
-"""largest share of the budget for the launches that show how much equal ones differ; and for those of copies"""
+"""largest share of the budget for the launches that show how much equal launches differ, and for launches of copies"""
 
 Note = Callable[[str], object]
 """Takes a note on a result, one line each time."""

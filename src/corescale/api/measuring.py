@@ -24,8 +24,8 @@ from corescale.show import interim
 RUNS = Path("corescale-runs")
 
 Declare = Callable[[PreloadError | None], Experiment]
-"""Returns what is asked for. Its argument is the error of a launch with an allocator; it raises that if the allocator
-was named."""
+"""Returns the experiment that is asked for. The argument is the error of a launch with an allocator, which is raised
+again if the allocator was named."""
 
 
 Follow = Callable[[Experiment], Watcher]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Command = str | Sequence[str]
-"""One text, split as a shell would, or its words."""
+"""One text, which is split as a shell would split it, or a list of words."""
 Follow = Callable[[Progress], object] | None
 """Called after each launch, after each block and for each note. An exception from it ends the run, which is kept."""
 
@@ -97,7 +97,7 @@ def explain(command: Command, *, progress: Follow = None, **given: Unpack[option
 
 
 def _noting(progress: Follow) -> explaining.Note:
-    """A function that passes on a note before there is a run."""
+    """A function that reports a note before there is a run."""
 
     def note(said: str) -> None:
         if progress is not None:
@@ -122,7 +122,7 @@ def _path(path: str | PathLike[str]) -> Path:
 def _measured(
     declare: measuring.Declare, request: RunRequest, machine: Machine, progress: Follow, gate: Gates | None = None
 ) -> Run[Any]:
-    """Raises KeyboardInterrupt for Ctrl-C, as any function does, with what was kept."""
+    """The run, measured. Raises KeyboardInterrupt for Ctrl-C, as any function does; its text says what was kept."""
     if progress is not None and not callable(progress):
         raise UsageError(
             f"{progress!r} is no function", where="progress", remedy="give a function of a Progress, such as print"

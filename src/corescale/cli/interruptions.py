@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The signals by which a terminal, a batch system or `timeout` ends a command: as Ctrl-C does."""
+"""Lets the signals with which a terminal, a batch system or `timeout` ends a command act like Ctrl-C."""
 
 import signal
 from types import FrameType

@@ -49,8 +49,8 @@ class Recommendation:
     """levels of the baseline that the shell does not set; none if the baseline is what the shell would launch"""
     cheaper: Cheaper | None = None
     tied_with: tuple[tuple[Configuration, float | None], ...] = ()
-    """launched configurations that may be faster than the answer, each with the largest share by which; None:
-    unknown"""
+    """launched configurations that may be faster than the answer, each with the largest share by which it may be; None
+    if that is unknown"""
     rehearsal: Rehearsal | None = None
     broken: str | None = None
     """how the baseline breaks a constraint; None if it breaks none"""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plain times of launches: one command's as hyperfine reports them, slow launches, and the gain on average.
+"""Plain times of launches: the times of one command, as hyperfine reports them; slow launches; and the mean gain.
 
-A gain is about the centre of the ratios within blocks. Someone who launches a program all day gains the ratio of the
-mean times. If it is sometimes slow by itself, the mean loses what a typical launch gains.
+A gain is the centre of the ratios within blocks. Someone who launches a program all day gains the ratio of the
+mean times. If some launches are slow, that ratio may be below 1 although a typical launch gains.
 """
 
 import math
@@ -31,17 +31,17 @@ class Slow:
     count: int
     of: int
     times: float
-    """their mean as a multiple of the median; NaN for none"""
+    """mean of the slow launches, as a multiple of the median; NaN if there are none"""
 
 
 @dataclass(frozen=True, slots=True)
 class Averages:
-    """Mean times of the baseline and another in its confirmation pairs."""
+    """Mean times of the baseline and of another configuration, over their confirmation pairs."""
 
     ratio: float
     """mean T_baseline / mean T"""
     slow: Slow
-    """launches of the other one"""
+    """slow launches of the other configuration"""
     slow_baseline: Slow
 
 
@@ -70,7 +70,7 @@ def _times(fresh: Sequence[Record], experiment: Experiment, configuration: Confi
 
 
 def slow(times: Floats) -> Slow:
-    """The outliers: beyond the fence, in median absolute deviations of the logarithm; NaN is no launch."""
+    """The launches beyond the fence, in median absolute deviations of the logarithm; a time of NaN is left out."""
     times = times[times > 0]
     logs = np.log(times)
     away = logs - (np.median(logs) if logs.size else 0.0)
@@ -88,7 +88,7 @@ class Timing:
 
     mean: float
     deviation: float | None
-    """standard deviation of a launch; None for one"""
+    """standard deviation of a launch; None if there is only one"""
     median: float
     least: float
     most: float

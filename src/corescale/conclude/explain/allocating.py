@@ -34,7 +34,7 @@ def allocating(profile: Profile) -> Interval:
 
 
 def sampled(each: Sequence[Interval], booked: float) -> Interval | None:
-    """The interval of what is booked, by that of each program; None without ticks. Their errors are independent."""
+    """The interval of the booked time, from those of the programs. Their errors are independent; None without ticks."""
     known = [(one, one.low, one.high) for one in each if one.low is not None and one.high is not None]
     below = math.hypot(*(one.estimate - low for one, low, _ in known))
     above = math.hypot(*(high - one.estimate for one, _, high in known))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes that could give back what the ledger booked: which are worth a launch, and what their launches gave back."""
+"""Changes that could give back time that the ledger booked: those worth a launch, and what launching them gave back."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from corescale.declare.catalogue.settings import SETTINGS
 from corescale.records import Level
 
 WORTH = 0.01
-"""share of the thread-seconds below which what is booked is not worth a launch"""
+"""smallest share of the thread-seconds that is worth a launch"""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One thing to change in a launch: in words, and the rows from which it could give something back."""
+    """One thing to change in a launch: its name in words, and the rows that it could reduce."""
 
     words: str
     rows: tuple[LedgerRow, ...]
@@ -36,7 +36,7 @@ CHANGES = {
 
 @dataclass(frozen=True, slots=True)
 class Chance:
-    """Whether a race need try a factor, and why."""
+    """Whether a race should try a factor, and why."""
 
     factor: str
     likely: bool
@@ -46,8 +46,10 @@ class Chance:
 def chances(
     names: Sequence[str], shares: Mapping[str, float], *, compared: bool, one_thread: bool = False
 ) -> tuple[Chance, ...]:
-    """Whether each factor can matter, by the share of each row in the baseline's ledger. `compared`: whether the ledger
-    knows inflated computing; if not, that row may matter. `one_thread`: whether no program started a second thread.
+    """Whether each factor can matter, by the share of each row in the baseline's ledger.
+
+    `compared`: whether the ledger has inflated computing; if it has not, that row may matter. `one_thread`: True if no
+    program started a second thread.
     """
     return tuple(_chance(name, shares, compared=compared, one_thread=one_thread) for name in names)
 
@@ -55,7 +57,7 @@ def chances(
 def _chance(name: str, shares: Mapping[str, float], *, compared: bool, one_thread: bool) -> Chance:
     if one_thread and name in SETTINGS and SETTINGS[name].threaded:
         return Chance(name, likely=False, why="no program of the launch started a second thread")
-    rows: tuple[LedgerRow, ...] = (LedgerRow.ALLOCATING,) if name in SETTINGS else ()  # of what only an allocator reads
+    rows: tuple[LedgerRow, ...] = (LedgerRow.ALLOCATING,) if name in SETTINGS else ()  # only an allocator reads these
     rows = CHANGES[name].rows if name in CHANGES else rows
     if not rows:
         return Chance(name, likely=True, why="the ledger does not limit its gain")
@@ -78,8 +80,8 @@ class Swap:
     booked: float
     """thread-seconds in the rows that it could give back"""
     returned: Interval
-    """thread-seconds of the ledger that it gave back: the share that launches without the profiler saved; the intervals
-    of all swaps hold together"""
+    """thread-seconds of the ledger that it gave back: their total times the share saved by launches without the
+    profiler. The intervals of all swaps hold together."""
 
 
 def worth_swapping(ledger: Ledger) -> tuple[str, ...]:

@@ -59,7 +59,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class Worked:
-    """One thread: seconds of each row in those of many equal parts of the wall time in which it has any."""
+    """One thread. The wall time is cut into many equal parts; a part has the seconds of each row that occurs in it."""
 
     process: int
     thread: int

@@ -11,9 +11,9 @@ from corescale.conclude.explain.rows import LedgerRow
 from corescale.conclude.stats import Interval
 
 CONFIDENCE = stats.bonferroni(0.95, 2)
-"""of each of the two ratios, so that they hold together with 95%"""
+"""confidence of each of the two ratios, so that both hold together with 95%"""
 FEWEST, MOST = stats.fewest_blocks(CONFIDENCE), 12
-"""blocks of launches: of fewer, the ratios have no interval; by more, it hardly narrows"""
+"""blocks of launches: with fewer than FEWEST the ratios have no interval, and more than MOST hardly narrow it"""
 
 
 class Cause(StrEnum):

@@ -33,8 +33,8 @@ class Ledger:
     burnt: float
     """CPU seconds in waits: runtimes that spin"""
     beyond: Mapping[LedgerRow, Interval] = field(default_factory=dict)
-    """seconds of computing (as INFLATED) and of ALLOCATING beyond those of the same work with one thread; empty if
-    no launch with one thread was made"""
+    """seconds by which computing (as INFLATED) and ALLOCATING exceed the same work with one thread; empty if there was
+    no launch with one thread"""
     allocating: Interval | None = None
     """the row's interval from `n` ticks; None if there were no ticks"""
     serial: float | None = None

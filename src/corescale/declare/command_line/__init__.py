@@ -42,8 +42,8 @@ def scan(
 
 
 def _sealing(request: ScanRequest, made: Experiment) -> Experiment:
-    """The experiment with a sealed forecast: nothing may launch the largest p early. Raises UsageError if something
-    would."""
+    """The experiment with a sealed forecast. Raises UsageError if something would launch the largest p before it is
+    sealed."""
     levels = {c.layout.p for c in configurations(made) if not made.is_serial(c)}
     if len([p for p in levels if 2 * p <= max(levels)]) < 2:
         what = f"p = {', '.join(map(str, sorted(levels)))} leaves nothing to forecast from"
@@ -88,10 +88,10 @@ def tune(
     unloadable: PreloadError | None = None,
     unlikely: Mapping[str, str] | None = None,
 ) -> Experiment:
-    """The factors that are named, and threads over 1, 2, 4, ...; if none is named, those of catalogue/space.py.
+    """The named factors, and threads over 1, 2, 4, ...; if no factor is named, those of catalogue/space.py.
 
     `unloadable`: the error of a launch with an allocator. It is raised again if allocators were asked for. `unlikely`:
-    factors that cannot matter by an explained launch, and why. One level of each is tried alone, as a check.
+    factors that cannot matter according to an explained launch, and why. One level of each is tried, as a check.
     """
     commands = [build.command("main", words, request.shell)]
     if chosen(request):
@@ -117,7 +117,7 @@ def tune(
 
 
 def chosen(request: TuneRequest) -> bool:
-    """Whether a person says what is raced, so that nothing else is."""
+    """Whether the request names what is to be raced; then nothing else is raced."""
     return request.varies or request.shell
 
 
@@ -136,8 +136,10 @@ def _checked(experiment: Experiment, wider: Experiment, names: Sequence[str]) ->
 def _loadable(
     request: R, commands: Sequence[Command], unloadable: PreloadError | None, make: Callable[[R], Experiment]
 ) -> Experiment:
-    """What `make` returns, without `allocator=auto` and `openmp=auto` if nothing can be preloaded; raises PreloadError
-    for what was named."""
+    """What `make` returns, without `allocator=auto` and `openmp=auto` if nothing can be preloaded.
+
+    Raises PreloadError if a level that was named cannot be preloaded.
+    """
     asked = [request.allocators, *(text.partition("=")[2] for text in request.factor if _preloads(text))]
     auto = {*filter(None, asked)} == {"auto"}
     why = unloadable.what if unloadable else unloadable_by_file(commands)
@@ -152,7 +154,7 @@ def _loadable(
 
 
 def _must_bear_allocators(made: Experiment) -> None:
-    """Raises PreloadError for a named allocator and a program that would end at its start because of it."""
+    """Raises PreloadError if an allocator is named with which the program would end at its start."""
     if any(factor.how.preloads and {*factor.levels} - {"system", INHERITED} for factor in made.factors):
         said = (space.sanitized(command.argv) for command in made.commands if not command.shell)
         if why := next(filter(None, said), ""):
@@ -203,7 +205,7 @@ def swaps(
     names: Sequence[str],
     unloadable: PreloadError | None = None,
 ) -> Experiment:
-    """The launch as typed, and with one of these factors at its first other level, never with two of them."""
+    """The launch as typed, and launches with exactly one of these factors at its first other level."""
     commands = [build.command(shlex.join(words), words, request.shell)]
     asked = replace(request, factor=[f"{name}=auto" for name in names])
     make = partial(build.experiment, "compare", commands=commands, machine=machine)

@@ -39,8 +39,8 @@ OURS = (
     *("-J", "--job-name", "--no-shell", "-H", "--hold", "-h", "--help", "--usage", "-V", "--version", ":"),
     *("--uid", "--gid", "-s", "--oversubscribe", "--exclusive"),
 )
-"""words of salloc with which corescale would not hold, see or have alone the nodes, or which would not match the
-layout"""
+"""options of salloc that are refused: with them corescale could not hold the nodes, see them or keep others away, or
+they would contradict the layout"""
 MOST_SAID = 1 << 20
 """bytes of salloc's errors that are read"""
 POLL = 0.2
@@ -192,7 +192,7 @@ def uncombined(word: str) -> str:
 
 
 def _guard() -> tuple[str, ...]:
-    """What salloc is started through: whatever ends corescale then ends salloc, also while that waits in the queue."""
+    """The words before salloc, by which whatever ends corescale also ends salloc, even while it waits in the queue."""
     files = (
         word for name, file in (("in", 0), ("out", 1), ("err", 2)) for word in (f"--std{name}", f"/proc/self/fd/{file}")
     )
@@ -208,7 +208,7 @@ def _environment() -> dict[str, str]:
 
 
 def within_a_job() -> bool:
-    """Whether a job of Slurm has started this process; variables of Slurm are then the job's, else a person's."""
+    """Whether a job of Slurm started this process. If so, Slurm's variables come from the job, else from a person."""
     return "SLURM_JOB_ID" in os.environ
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A cluster that is not here, read from TOML (docs/cluster.md) and written for SimGrid.
 
-A core's rate is relative to a core of this machine: what the program computes is measured while it is simulated.
+A core's rate is relative to a core of this machine, because the program's computing is measured here during the
+simulation.
 """
 
 from collections.abc import Mapping
@@ -17,7 +18,7 @@ from corescale.machine import Machine
 from corescale.records import Layout
 
 CORE_FLOPS = 1e9
-"""flops that SimGrid takes for one second of a core here; simulated_loop.cpp uses the same number"""
+"""flops that stand for one second of a core of this machine; simulated_loop.cpp uses the same number"""
 
 GUIDE = "docs/cluster.md"
 
@@ -27,7 +28,7 @@ Count = Annotated[int, Field(ge=1, le=65_536, strict=True)]
 
 
 class Link(Model):
-    """What a message pays."""
+    """What a message costs."""
 
     latency: Annotated[float, Field(ge=0, le=10)]
     """seconds"""
@@ -64,7 +65,8 @@ class Platform(Model):
     def xml(self, layout: Layout, *, threaded: bool) -> str:
         """SimGrid's platform for launches of this layout.
 
-        `threaded`: the program charges its threads itself. Else the t cores of a rank are one core t times as fast.
+        `threaded`: the program itself charges the time of its threads. If it does not, one core that is t times as fast
+        stands for the t cores of a rank.
         """
         fused = 1 if threaded else min(layout.threads_per_rank, self.cores)
         speed = CORE_FLOPS * fused * at(self.rate, min(layout.of_node, self.cores))
@@ -79,7 +81,7 @@ class Platform(Model):
         )
 
     def in_words(self) -> str:
-        """What every number of this platform rests on, in words."""
+        """The assumptions behind every number of this platform, in words."""
         said = f"{self.nodes} x {self.cores} cores, network {self.network.latency * 1e6:.3g} us and "
         return f"{said}{self.network.bandwidth / 1e9:.3g} GB/s, collectives as {self.collectives}"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From what one launch gave to its record."""
+"""Makes the record of a launch from what the launch gave."""
 
 import math
 from collections.abc import Mapping, Sequence

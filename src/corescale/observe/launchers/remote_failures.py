@@ -47,7 +47,7 @@ ENDS_RANKS = signal.SIGTERM
 TRACE = re.compile(r"\[[\w.-]+:\d+\] ")
 """how lines of Open MPI's own traces begin"""
 NO_MEMORY = re.compile(r"(?mi)^.*(?:oom[-_ ]kill|out of memory).*$")
-"""matches what Slurm says if a node's memory ran out, when it ends all of a step, with what accounts for it"""
+"""matches Slurm's message that a node ran out of memory; Slurm then ends the whole step, if it accounts for memory"""
 
 
 def ended(

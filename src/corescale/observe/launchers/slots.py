@@ -40,9 +40,9 @@ def slots(experiment: Experiment, launches: Iterable[Launch], jobs: int, width: 
 
 
 def binding(machine: Machine, mask: Sequence[int] | None, layout: Layout) -> list[tuple[int, ...]]:
-    """The CPUs of each rank, or of each launch at once: t whole cores, else t hardware threads, side by side.
+    """The CPUs of each rank, or of each launch at once: t whole cores or, if those are too few, t hardware threads.
 
-    Empty if they are too few.
+    If there are too few of both, each has the CPUs of `mask`; empty without a mask.
     """
     allowed = [cpu for cpu in machine.usable if mask is None or cpu.cpu in mask]
     t, m = layout.threads_per_rank, layout.ranks_per_node

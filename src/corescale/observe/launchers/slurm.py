@@ -170,8 +170,8 @@ def _shape(layout: Layout, machine: Machine) -> tuple[str, ...]:
 
 @functools.cache
 def mpi() -> str:
-    """How ranks find each other: by SLURM_MPI_TYPE, unless a step that this process is in has set it, else by PMIx or
-    PMI 2 if Slurm has it, else not."""
+    """How ranks find each other: as SLURM_MPI_TYPE says, unless it was set by a step that contains this process. If it
+    says nothing, by PMIx or PMI 2, if Slurm has one of them."""
     if (said := os.environ.get("SLURM_MPI_TYPE")) and "SLURM_STEP_ID" not in os.environ:
         return said
     kinds = re.findall(r"^\s*(\S+)\s*$", environment.said("srun", "--mpi=list"), re.MULTILINE)

@@ -128,7 +128,7 @@ class Ssh(Mpi):
 
 
 def _exported() -> tuple[str, ...]:
-    """Words of mpirun for what ranks get of this shell, as ssh passes nothing: PATH, and all that a run records."""
+    """Options of mpirun that pass on this shell's PATH and the variables that a run records; ssh passes none."""
     names = sorted({"PATH", *(name for name in environment.relevant() if not OWN.match(name))})
     return tuple(word for name in names for word in ("-x", name))
 
