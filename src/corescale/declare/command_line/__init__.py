@@ -91,7 +91,7 @@ def tune(
     """The named factors, and threads over 1, 2, 4, ...; if no factor is named, those of catalogue/space.py.
 
     `unloadable`: the error of a launch with an allocator. It is raised again if allocators were asked for. `unlikely`:
-    factors that cannot matter according to an explained launch, and why. One level of each is tried, as a check.
+    factors that cannot matter according to an explained launch, and why. One level of each is tried alone, as a check.
     """
     commands = [build.command("main", words, request.shell)]
     if chosen(request):
