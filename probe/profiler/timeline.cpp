@@ -31,8 +31,8 @@ std::int64_t worth_an_event(std::uint64_t count) {
 
 constexpr std::size_t page_size = 4096;
 std::atomic<bool> has_line_room[sizeof(Timeline) / page_size + 1];
-bool whole_line =
-    false;  // the disk space of the whole file is reserved, because the kernel cannot reserve a part
+// The disk space of the whole file is reserved, because the kernel cannot reserve a part.
+bool whole_line = false;
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
