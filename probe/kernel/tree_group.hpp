@@ -13,10 +13,9 @@ namespace corescale::probe {
 
 /// Inert if no group can be made. Groups are made below this process's own, so that every limit above still binds. The memory limit is also
 /// written into them.
-///
-/// Version 2: the program is born in the group, which costs nothing; CPU time is always booked there; memory only if the controller is
-/// available. Below a group that has processes it is not, except below the root. Version 1, only for memory: this process enters the
-/// group, which can take milliseconds, so construct it before any clock starts.
+/// Version 2: the program is born in the group, which costs nothing. CPU time is always booked there. Memory is booked if the memory
+/// controller is available; below a group that has processes of its own it is not, except below the root. Version 1 is used only for
+/// memory: this process enters the group, which can take milliseconds, so construct it before any clock starts.
 class tree_group {
  public:
   explicit tree_group(const std::string& root = "");
@@ -25,7 +24,7 @@ class tree_group {
   /// Moves this process back to its group, and removes the groups, which must be empty by then.
   ~tree_group();
 
-  /// The descriptor of the group in which clone3 is to start a child; -1: that of its parent.
+  /// The descriptor of the group in which clone3 is to start a child; -1: the child starts in its parent's group.
   int birthplace() const { return birthplace_.get(); }
   /// Call it if the child could not be started there.
   void disown();

@@ -36,7 +36,7 @@ class launched {
   const std::string& path() const { return path_; }
   /// Final once the child executes the program or ends.
   const birth& birth_record() const { return *birth_; }
-  /// Whether it was born in the group asked for; else it is in the spawner's.
+  /// Whether it was born in the group asked for; if not, it is in the spawner's group.
   bool in_group() const { return in_group_; }
   /// Continues a child that was held for a tracer.
   void release();
@@ -65,8 +65,8 @@ struct launch_manner {
 
 /// Starts the command in a process group of its own, as a shell does. It has no signal blocked, and ignores
 /// those that the spawner ignores. It has no descriptors except the channels and the socket that PMI_FD
-/// names, and ends when the spawner ends. Returns once the program was executed or could not be executed; if it is traced, earlier. Throws
-/// start_failure.
+/// names, and ends when the spawner ends. Returns once the program was executed or could not be executed. If `how.traced`, returns before
+/// that. Throws start_failure.
 launched launch(const arguments& asked, const channels& io, const launch_manner& how);
 
 }  // namespace corescale::probe

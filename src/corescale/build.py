@@ -53,8 +53,8 @@ def _home(program: Path) -> str:
 
 
 def compiler(program: Path) -> str:
-    """The compiler as it recorded itself in the program, such as `GCC 12.2.0`. Every program also has the C library's
-    start code, which GCC compiled."""
+    """The compiler as recorded in the program, such as `GCC 12.2.0`. A record of clang takes precedence, because every
+    program also has that of GCC, which compiled the C library's start code."""
     with program.open("rb") as file:
         section = ELFFile(file).get_section_by_name(".comment")
         said = section.data().decode(errors="replace") if section else ""

@@ -41,7 +41,7 @@ class Constant:
     unit: str
     meaning: str
     follows: str
-    """what follows from it for a loop: a sentence with the number `factor * value ** power`"""
+    """what the constant means for a loop: a sentence with the number `factor * value ** power`"""
     factor: float
     power: int
     loops: bool = False
@@ -141,9 +141,9 @@ def file_in_use() -> Path:
 
 
 def of_machine(fingerprint: str) -> tuple[Calibration | None, str]:
-    """The calibration of this machine, or None; and why there is none, in a sentence.
+    """The calibration of this machine, or None, and a sentence that says why there is none.
 
-    One of another machine is not used; raises UsageError for a broken one.
+    The calibration of another machine is not used. Raises UsageError if the file is broken.
     """
     file = file_in_use()
     try:

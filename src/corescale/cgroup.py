@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The control groups of this process, version 1, version 2 or both at once, and their limits of CPUs and memory.
 
-A quota of any group above binds, too, so the tightest counts. Inside a container, the groups above its own are hidden:
-a quota set there cannot be seen.
+The quotas of all groups above also apply, so the tightest of all counts. Inside a container, the groups above its own
+are hidden, so a quota set there cannot be seen.
 """
 
 import math
@@ -42,14 +42,14 @@ def place(controller: str, root: Path = Path("/")) -> Place | None:
 
 
 def quota_cores(root: Path = Path("/")) -> float | None:
-    """The tightest CPU quota in cores on the way up; None if there is none."""
+    """The tightest CPU quota of its own group and all above, in cores; None if there is none."""
     here = place("cpu", root)
     quotas = [_quota(folder, here.version) for folder in here.upwards()] if here else []
     return min((quota for quota in quotas if quota is not None), default=None)
 
 
 def memory_limit(root: Path = Path("/")) -> float:
-    """The tightest limit of memory on the way up, in bytes; infinite if there is none."""
+    """The tightest memory limit of its own group and all above, in bytes; infinite if there is none."""
     here = place("memory", root)
     name = "memory.max" if here and here.version == 2 else "memory.limit_in_bytes"
     limits = [read(folder / name) for folder in here.upwards()] if here else []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files and JSON that somebody hands in, read in one place: whatever they hold, reading ends, and a fault has words."""
+"""Reads files and JSON from users. Whatever they contain, reading ends, and faults are described in words."""
 
 import errno
 import json
@@ -14,11 +14,11 @@ from pydantic import TypeAdapter, ValidationError
 T = TypeVar("T")
 
 MOST = 256 << 20
-"""most bytes of a file that are read into memory"""
+"""largest file, in bytes, that is read into memory"""
 
 
 def content(path: Path) -> bytes:
-    """What a file holds.
+    """The content of a file.
 
     Raises OSError if reading could last for ever or fill the memory: for a pipe, a device, or more than MOST bytes.
     """

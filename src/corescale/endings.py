@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a launch ended, in words, with its last line of output if that is likely the reason; and whether it was short."""
+"""Describes how a launch ended, with its last line of output if that probably gives the reason, and warns of short
+launches."""
 
 import re
 import signal
 from typing import Protocol
 
 SPEAKING = ("failed", "signal", "timeout", "not-started", "check")
-"""statuses for which the last line of output is likely to be the reason"""
+"""statuses for which the last line of output probably gives the reason"""
 
 LONGEST = 200
 """characters of that line that are shown"""
@@ -16,15 +17,17 @@ FRAME = re.compile(
     r"|[\w./*()-]+\.[\w()*.-]+\(.*\)$|stack backtrace:|note: run with |Node\.js v"
     r"|(Try|See|Use|Run|Type|For more) .*--help"
 )
-"""a line after the reason: of a stack, as Java, Go, Rust and JavaScript print it, or one that points to help"""
+"""matches lines that come after the reason: those of a stack trace in Java, Go, Rust or JavaScript, or a hint to a help
+page"""
 
 
 NOTICE = re.compile(r"Picked up \w+: ")
-"""a line of Java on standard error, whatever comes: the reasons of its virtual machine are on standard output"""
+"""matches a line that Java always prints on standard error; the reasons of its virtual machine are on standard
+output"""
 
 
 SHORT = 0.010
-"""seconds; of a shorter launch, starting the process is a large part"""
+"""seconds; in shorter launches, starting the process is a large part of the time"""
 
 RULE = re.compile(r"^-{20,}$", re.MULTILINE)
 """line of hyphens before and after a message, as mpirun writes them"""
@@ -42,7 +45,7 @@ def boxed(said: str) -> str:
 
 
 class Ended(Protocol):
-    """What is known of how a launch ended: a record, or what the spawner reports."""
+    """How a launch ended, according to a record or to the spawner's report."""
 
     @property
     def status(self) -> str:
@@ -58,7 +61,7 @@ class Ended(Protocol):
 
     @property
     def tail(self) -> str:
-        """The end of what it said."""
+        """The end of its output."""
 
 
 def ending(record: Ended) -> str:
@@ -96,7 +99,7 @@ def _signal(number: int) -> str:
 
 
 def too_short(wall: float) -> str:
-    """A warning about a launch, or the median of several, of so many seconds; empty if it is long enough."""
+    """A warning if a launch, or the median of several, is too short; empty if it is long enough."""
     if not wall < SHORT:
         return ""
     rule = f"below {1000 * SHORT:.0f} ms, starting the process is a large part of it"

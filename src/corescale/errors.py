@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one base of every error a person can cause, and the one table of exit codes."""
+"""The base class of all errors that a user can cause, and the table of exit codes."""
 
 import difflib
 from collections.abc import Iterable
@@ -11,11 +11,11 @@ class ExitCode(IntEnum):
 
     OK = 0
     REGRESSION = 1
-    """A gate was given and the change exceeds it."""
+    """The change exceeds a gate."""
     USAGE = 2
     """The command line or a study file asks for something that makes no sense."""
     INCONCLUSIVE = 3
-    """Measured, but the intervals allow no answer."""
+    """Measuring ended, but the intervals allow no answer."""
     PROGRAM = 4
     """The measured program was not found or removed, no configuration of it succeeded, or one failed under a gate."""
     PRELOAD = 5
@@ -37,7 +37,7 @@ class ExitCode(IntEnum):
 class CorescaleError(Exception):
     """What went wrong, where, and what to do about it, in one line.
 
-    Only cli/ turns it into an exit status; every other room raises it or lets it pass.
+    Only cli/ turns it into an exit status; all other packages raise it or let it pass.
     """
 
     exit_code = ExitCode.INTERNAL
@@ -70,7 +70,7 @@ class PreloadError(CorescaleError):
 
 
 class StoreError(CorescaleError):
-    """A run folder refuses to be written or read."""
+    """A run folder cannot be written or read."""
 
     exit_code = ExitCode.STORE
 
@@ -82,14 +82,14 @@ class InconclusiveError(CorescaleError):
 
 
 class BudgetEndedError(InconclusiveError):
-    """The budget ended within a block. What was measured until then is still an answer. After any other error the run
-    is unfinished."""
+    """The budget ended within a block. The launches so far still give an answer, while after any other error the run is
+    unfinished."""
 
 
 class InterruptedRunError(CorescaleError):
-    """Ctrl-C or a signal during a run in this folder (empty: it keeps no launch).
+    """Ctrl-C or a signal during a run in this folder (empty if no launch was kept).
 
-    `known`: what it said until then; `fresh`: whether the same command would begin another run.
+    `known`: the answer so far. `fresh`: whether the same command would begin a new run.
     """
 
     exit_code = ExitCode.INTERRUPTED
@@ -102,7 +102,7 @@ class InterruptedRunError(CorescaleError):
 
 
 class AfterwardsError(CorescaleError):
-    """All was measured and is kept, and then something failed: the message follows the answer."""
+    """Something failed after all was measured and kept, so the message comes after the answer."""
 
     def __init__(self, what: str, exit_code: ExitCode) -> None:
         super().__init__(what)

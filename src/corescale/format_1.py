@@ -11,14 +11,14 @@ PARTS = {
     "scaling": {"p_ref": "p_ref", "weak": "weak", "seal": "seal"},
     "study": {name: name for name in ("name", "title", "source", "columns", "outputs", "agree", "bandwidth")},
 }
-"""what an experiment had beside its other fields, by the parts that have them now"""
+"""former fields of an experiment, by the parts that contain them now"""
 NO_PRELOAD = "allocators: "
 """how the reason begins if no allocator could be preloaded"""
 STOP = {"confirm_blocks": "confirm_pairs"}
 KINDS = {"core_groups": "l3_domains"}
 CPU = {"core_group": "l3_domain"}
 COUNTS = "and counts: -i"
-"""end of the doubt of a launch that failed and counts as if it had not"""
+"""end of the warning about a launch that failed and counts all the same"""
 
 
 def record(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -30,11 +30,11 @@ class Entry:
     machine: str
 
     __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
-    """a key that this version does not know would be lost at the next change of the file"""
+    """unknown keys are refused, because they would be lost at the next change of the file"""
 
     @property
     def series(self) -> tuple[str, str]:
-        """Numbers that may be compared: those of one command on one machine."""
+        """The key of comparable numbers: those of one command on one machine."""
         return self.machine, self.name
 
 
@@ -44,7 +44,8 @@ def _adapter() -> TypeAdapter[Entry]:
 
 
 def parse(content: bytes, where: str) -> list[Entry]:
-    """Every entry in order of the commits; of one commit, name and machine the last line counts. Raises UsageError."""
+    """Every entry in order of the commits. If lines have the same commit, name and machine, the last one counts. Raises
+    UsageError."""
     found: dict[tuple[str, str, str], Entry] = {}
     for number, line in enumerate(content.removeprefix(codecs.BOM_UTF8).splitlines(), 1):
         if not line.strip():
@@ -59,7 +60,7 @@ def parse(content: bytes, where: str) -> list[Entry]:
 
 
 def text(entries: Iterable[Entry]) -> str:
-    """The file: a line for each entry, sorted, so that two branches add lines and change none."""
+    """The text of the file: a line for each entry, sorted, so that branches only add lines and can be merged."""
     return "".join(f"{canonical(asdict(entry))}\n" for entry in entries)
 
 

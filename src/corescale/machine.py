@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The machine: what a program can use of it, and what must stay the same while it is measured."""
+"""The machine: the resources that a program can use, and the properties that must not change during a run."""
 
 import dataclasses
 import hashlib
@@ -31,13 +31,13 @@ class Machine:
     architecture: str
     memory_bytes: int
     cpus: tuple[Cpu, ...]
-    """every online one, allowed or not"""
+    """all online CPUs, including those that this process may not use"""
     affinity: tuple[int, ...]
     """CPUs that this process may run on"""
     quota_cores: float | None
     """the tightest CPU quota of the control groups"""
     cgroup_version: int | None
-    """which version governs the CPUs here"""
+    """the version that controls CPUs here"""
     cache_line: int
     """bytes"""
     l3_bytes: int
@@ -46,7 +46,7 @@ class Machine:
     turbo: bool | None
     topology_source: str
     nodes: int = 1
-    """machines like this one that a launch may use"""
+    """number of machines like this one that a launch may use"""
 
     @classmethod
     def here(cls, root: Path = Path("/")) -> "Machine":
@@ -73,8 +73,8 @@ class Machine:
         )
 
     def elsewhere(self, hostname: str, cpu_model: str, *, cores: int, nodes: int, source: str) -> "Machine":
-        """Nodes of which only the cores are known. The cores are taken to share nothing; all else is taken from this
-        machine."""
+        """Nodes of which only the number of cores is known. These cores are assumed to share nothing; everything else
+        is copied from this machine."""
         return dataclasses.replace(
             self, hostname=hostname, cpu_model=cpu_model, cpus=tuple(Cpu(k, k, 0, 0, 0) for k in range(cores)),
             affinity=tuple(range(cores)), quota_cores=None, cgroup_version=None, governor=None, turbo=None,
@@ -89,13 +89,13 @@ class Machine:
 
     @property
     def in_words(self) -> str:
-        """What a note of measured numbers says of it: `AMD EPYC, 2 cores, KVM, Debian 12`."""
+        """The description printed with measured numbers: `AMD EPYC, 2 cores, KVM, Debian 12`."""
         where = {None: "bare metal", "yes": "virtual machine"}.get(self.virtualised, self.virtualised)
         return f"{self.cpu_model}, {self.default_max_threads} cores, {where}, {self.os}"
 
     @property
     def cpus_in_words(self) -> str:
-        """How many are online, and their model, as the C++ library finds them: `2 x AMD EPYC`."""
+        """The number of online CPUs and their model, exactly as the C++ library writes them: `2 x AMD EPYC`."""
         return f"{len(self.cpus)} x {self.cpu_model}"
 
     @property
@@ -111,11 +111,11 @@ class Machine:
     def identity(self) -> dict[str, object]:
         """What must not change within a run folder, as JSON values.
 
-        Kernel, governor, turbo, affinity and quota are included: each changes times by more than the differences of
-        interest. Memory is not: a virtual machine's grows and shrinks while it runs, and only too little of it changes
-        times. The host name is left out: containers get a new one at each start, and another node of the same kind
-        slows all configurations of a block equally. So is the number of nodes that may be used now: the layouts say how
-        many are needed.
+        Kernel, governor, turbo, affinity and quota are included, because each changes times by more than the
+        differences of interest. The size of memory is left out: it may change while a virtual machine runs, and it
+        affects times only if there is too little. The host name is left out: containers get a new one at each start,
+        and another node of the same kind slows all configurations of a block equally. The number of usable nodes is
+        left out, because the layouts say how many are needed.
         """
         values = dataclasses.asdict(self)
         return {name: value for name, value in values.items() if name not in NOT_IDENTITY}
@@ -133,7 +133,7 @@ def _fields(text: str, separator: str) -> dict[str, str]:
 
 
 def _cpu_model(root: Path) -> str:
-    """Arm kernels give part numbers instead of a name."""
+    """The name of the CPU model; on Arm, where kernels give no name, its part numbers."""
     cpu = _fields(read(root / "proc/cpuinfo"), ":")
     named = cpu.get("model name") or cpu.get("cpu") or cpu.get("uarch")
     part = f"implementer {cpu['CPU implementer']} part {cpu.get('CPU part', '?')}" if "CPU implementer" in cpu else ""
@@ -167,20 +167,21 @@ def _memory(root: Path, name: str = "MemTotal") -> int:
 
 
 def free_memory(root: Path = Path("/")) -> float:
-    """Bytes that programs may still take: the kernel's estimate, and at most the limit of the control groups."""
+    """Bytes that programs may still use: the kernel's estimate, or the limit of the control groups if that is
+    smaller."""
     return min(_memory(root, "MemAvailable"), cgroup.memory_limit(root))
 
 
 def _affinity(root: Path, cpus: tuple[Cpu, ...]) -> tuple[int, ...]:
-    """The CPUs that the process may use, without offline ones, which the kernel lists too; all online ones if that
-    leaves none."""
+    """The online CPUs that this process may use. (The kernel also lists offline ones.) If there are none, all online
+    CPUs."""
     online = {cpu.cpu for cpu in cpus}
     listed = online & set(cpu_list(_fields(read(root / "proc/self/status"), ":").get("Cpus_allowed_list", "")))
     return tuple(sorted(listed or online))
 
 
 def _governor(root: Path) -> str | None:
-    """`mixed` if cores differ."""
+    """The frequency governor; `mixed` if cores have different ones."""
     files = (root / "sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor")
     found = {read(file) for file in files} - {""}
     return None if not found else found.pop() if len(found) == 1 else "mixed"

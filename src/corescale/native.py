@@ -8,7 +8,7 @@ from pathlib import Path
 from corescale.errors import UnavailableError
 
 LONGEST = 255
-"""bytes in the name of a file"""
+"""most bytes of a file name"""
 
 _PACKAGE = Path(__file__).resolve().parent
 _INSTRUMENTED = frozenset({"asan", "tsan"})
@@ -26,7 +26,7 @@ def library(name: str) -> Path:
 
 
 def _locate(name: str, places: tuple[str, ...], kind: str) -> Path:
-    """The first that is installed, else the newest that is built."""
+    """The first installed file of that name, else the newest one in a build folder."""
     for path in _candidates(_installed(), places, name):
         return path
     built = list(_candidates(_built(), places, name))
@@ -55,12 +55,12 @@ def _candidates(roots: list[Path], places: tuple[str, ...], name: str) -> Iterat
 
 
 def _installed() -> list[Path]:
-    """The folder that CORESCALE_NATIVE names goes before the package."""
+    """The folder that CORESCALE_NATIVE names, then that of the package."""
     chosen = os.environ.get("CORESCALE_NATIVE")
     return [Path(chosen).resolve(), _PACKAGE] if chosen else [_PACKAGE]
 
 
 def _built() -> list[Path]:
-    """The build folders of the repository, where this is a source tree."""
+    """The build folders of the repository, if this is a source tree."""
     builds = (_PACKAGE.parents[1] / "build").glob("*")
     return [build for build in builds if build.name not in _INSTRUMENTED]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The noise passport: what this machine made of pairs of equal launches, from which `--gate auto` takes its blocks."""
+"""The noise passport: the differences of pairs of equal launches on this machine, from which `--gate auto` chooses its
+blocks."""
 
 import functools
 import json
@@ -21,18 +22,18 @@ VARIABLE = "CORESCALE_PASSPORT"
 SENTINEL = "sentinel"
 """name of the command that every passport has"""
 CALM = 2 / 3
-"""share of undisturbed pairs below which a gate may have to be decided by disturbed ones too"""
+"""if the share of undisturbed pairs is smaller than this, disturbed pairs may have to decide a gate too"""
 MOST_REPEATS = 2
-"""a gate makes at most this multiple of its blocks; after that, disturbed ones decide, too"""
+"""a gate makes at most this multiple of its blocks; after that, disturbed blocks decide too"""
 ENOUGH = 60
-"""pairs of a passport from which on gates show nine of ten slowdowns of the named size, also with heavy tails; with 8
-pairs 7 of 10"""
+"""pairs of a passport with which gates show nine of ten slowdowns of the named size, even with heavy tails; with 8
+pairs, 7 of 10"""
 MAKE = "corescale doctor --noise 5m"
 
 LARGEST = 20.0
-"""largest log-ratio of a pair: one launch took half a billion times as long as the other"""
+"""largest valid log-ratio of a pair; at it, one launch took half a billion times as long as the other"""
 LONGEST = 10**9
-"""seconds that no pair lasts (30 years), and more pairs than anybody makes"""
+"""upper limit of the seconds of a pair (30 years), and of the number of pairs"""
 
 LogRatio = Annotated[float, Field(ge=-LARGEST, le=LARGEST, allow_inf_nan=False)]
 
@@ -44,20 +45,20 @@ class Pairs:
     log_ratios: Annotated[Sequence[LogRatio], Field(min_length=1)]
     """log-ratios of the times within each pair, in the order made"""
     seconds: Annotated[float, Field(ge=0, lt=LONGEST, allow_inf_nan=False)]
-    """seconds that a pair takes, with what comes between its launches"""
+    """seconds that a pair takes, including the time between its launches"""
     made: Annotated[int, Field(ge=1, lt=LONGEST)]
     disturbed: Annotated[int, Field(ge=0, lt=LONGEST)]
-    """pairs of those made that the rules on noise flag"""
+    """number of pairs that are flagged as noisy"""
 
     @property
     def repeats(self) -> float:
-        """How many pairs must be made for one that is undisturbed; a gate makes at most MOST_REPEATS."""
+        """The number of pairs to make per undisturbed pair, at most MOST_REPEATS."""
         return min(MOST_REPEATS, self.made / max(1, self.made - self.disturbed))
 
 
 @dataclass(frozen=True, slots=True)
 class Passport:
-    """The pairs of each command that was tried, on one machine."""
+    """The pairs of each measured command, on one machine."""
 
     machine: str
     """its fingerprint"""
@@ -65,7 +66,7 @@ class Passport:
     format: Literal[2] = FORMAT
 
     def of(self, command: str) -> tuple[str, Pairs]:
-        """The pairs of that command, or else of the sentinel, and whose they are."""
+        """The pairs of a command, or else of the sentinel, and the name of the one that they belong to."""
         name = command if command in self.commands else SENTINEL
         return name, self.commands[name]
 
@@ -76,17 +77,17 @@ def _adapter() -> TypeAdapter[Passport]:
 
 
 def standard() -> Path:
-    """The file of the passport unless VARIABLE names another one."""
+    """The default file of the passport."""
     return standard_file().with_name("noise.json")
 
 
 def file() -> Path:
-    """The file of the passport."""
+    """The file of the passport: the one that VARIABLE names, or else the default one."""
     return Path(os.environ.get(VARIABLE) or standard())
 
 
 def text(passport: Passport) -> str:
-    """The file."""
+    """The text of the passport's file."""
     return json.dumps(asdict(passport), indent=1) + "\n"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was seen inside one program while it ran: observe reads it, conclude uses it. Times are seconds."""
+"""Profiles of programs, which observe reads and conclude uses. Times are in seconds."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,28 +19,28 @@ STATES = (
     "serial",
     "alone",
 )
-"""What a thread does; as State in probe/profiler/format.hpp."""
+"""The states of a thread; the same as State in probe/profiler/format.hpp."""
 SHARES = ("active", "lock", "message", "barrier", "blocked", "join", "absent", "excess")
-"""How processors x wall divide; as Share there."""
+"""The parts of (processors x wall time); the same as Share in probe/profiler/format.hpp."""
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadTimes:
-    """One thread; if there were too many, several threads one after the other."""
+    """One thread; if there were too many, several threads, one after the other."""
 
     id: int
     wall: float
     cpu: float
     queued: float
-    """ready, and waiting for a CPU"""
+    """time in which it was ready and waited for a CPU"""
     spent: Mapping[str, float]
     """wall time in each state of waiting"""
     burnt: Mapping[str, float]
-    """the part of that time on a CPU"""
+    """the part of that time on a CPU, in spinning"""
     calls: Mapping[str, int]
     allocations: int
     frees: int
-    """like `allocations`, an estimate from the calls that are timed"""
+    """an estimate from the timed calls, like `allocations`"""
     allocating: float
     """seconds in the malloc family, and in first touches of pages"""
     ticks: int
@@ -58,19 +58,19 @@ class StackTimes:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A thread was in a state for `length` in all, until `ended`; times from the start of its program."""
+    """A thread was in a state until `ended`, for `length` in total; times are from the start of its program."""
 
     thread: int
     state: str
     ended: float
     length: float
     frames: tuple[int, ...] = ()
-    """where, innermost first; empty if that is not known"""
+    """the stack, innermost address first; empty if it is not known"""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What an address is."""
+    """The place in the code that an address belongs to."""
 
     function: str
     file: str = ""
@@ -97,12 +97,12 @@ class RegionTimes:
 
     @property
     def balance(self) -> float:
-        """Load balance: the mean body over the longest, weighted by time."""
+        """Load balance: the mean time of the body over threads, divided by the longest, weighted by time."""
         return self.body / (self.longest * self.threads) if self.longest else 1.0
 
     @property
     def waited(self) -> float:
-        """Thread-seconds in which threads of it were not in its body."""
+        """Thread-seconds that threads of the region spent outside its body."""
         return max(0.0, self.capacity - self.body)
 
 
@@ -114,7 +114,7 @@ class Span:
     process: int
     thread: int
     began: float
-    """by the clock of a profile's `started`, as `ended`"""
+    """by the same clock as `ended` and a profile's `started`"""
     ended: float
 
 
@@ -132,17 +132,17 @@ class MessageTimes:
 
 @dataclass(frozen=True, slots=True)
 class BlocksOfSize:
-    """Blocks that the program took from its allocator, of at most so many bytes and more than half of that."""
+    """Allocated blocks of one size class: at most `most` bytes, and more than half of that."""
 
     most: int
     calls: int
-    """calls that took one; like `allocations` of a thread"""
+    """calls that allocated one; an estimate, like a thread's `allocations`"""
     watched: int
-    """blocks, chosen at random, for which the profiler waited until they were freed"""
+    """randomly chosen blocks that the profiler followed until they were freed"""
     freed: int
-    """those of them that were freed before the profiler gave up"""
+    """followed blocks that were freed before the profiler gave up"""
     elsewhere: int
-    """those that another thread freed than the one that took them"""
+    """followed blocks that were freed by a thread other than the allocating one"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ class Profile:
     processors: int
     wall: float
     finished: bool
-    """whether it ended in order; if not, the last data is at most 10 ms of CPU time old"""
+    """whether it ended normally; if not, its last data are at most 10 ms of CPU time old"""
     shares: Mapping[str, float]
     threads: tuple[ThreadTimes, ...]
     lost_threads: int
@@ -175,15 +175,15 @@ class Profile:
     is_rank: bool = False
     """whether it called MPI"""
     rank: int | None = None
-    """its number, if the program that starts ranks gives one"""
+    """its number, if the starter of ranks gives one"""
     alone: float = 0.0
-    """how long exactly one of its threads computed"""
+    """time in which exactly one of its threads computed"""
     lost_timers: int = 0
-    """threads for which there was no timer, so that they have no places"""
+    """number of threads that got no timer, and therefore have no stacks"""
     confined: bool = False
-    """whether its profile ends when it forbade itself system calls"""
+    """whether the profile ends early because the program forbade itself system calls (seccomp)"""
     full: bool = False
-    """whether a part of its profile found no room on the disk"""
+    """whether a part of its profile is missing because the disk was full"""
 
     @property
     def cpu(self) -> float:

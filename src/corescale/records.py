@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 (more than 300 lines: the record, and what is in one)
-"""The record: what one launch of one configuration gave. Everything downstream is computed from records.
+"""The record of one launch of one configuration. Everything else is computed from records.
 
-Immutable, one canonical JSON line each. A reader refuses a format it does not know rather than guess.
+Records are immutable, and each is one canonical JSON line. Readers refuse unknown formats.
 
 Format history
     1  the first.
@@ -32,15 +32,15 @@ COMMAND = "command"
 """the factor of a comparison, whose levels are the names of its commands"""
 
 INHERITED = "inherited"
-"""The level that leaves a variable, or the allocator, as it is in the shell."""
+"""The level at which a variable, or the allocator, stays as it is in the shell."""
 
 Bound = Literal["lower", "upper", "estimate"]
 Origin = Literal["measured", "simulated", "fake", "extrapolated"]
 Phase = Literal["warmup", "rehearse", "measure", "confirm"]
 Status = Literal["ok", "failed", "signal", "timeout", "not-started", "check", "output-differs", "capped", "unproved"]
 """How a launch ended. `failed` is a non-zero exit, `check` a check the program itself reported as broken, `capped` one
-that had already lost a race and was killed: its time is at least `wall`. `unproved` one that succeeded, but in which
-the libraries of its configuration were not detected where they had been proved."""
+that had already lost a race and was killed: its time is at least `wall`. `unproved`: the launch succeeded, but the
+libraries of its configuration were missing from a program in which they had been detected before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Layout:
 
     @property
     def of_node(self) -> int:
-        """Threads on one node, t*m: more than its cores are oversubscribed."""
+        """Threads on one node, t*m; the node is oversubscribed if they exceed its cores."""
         return self.threads_per_rank * self.ranks_per_node
 
     def __str__(self) -> str:
@@ -84,9 +84,9 @@ class Configuration:
 
     @property
     def label(self) -> str:
-        """`threads=2 allocator=mimalloc`: how tables and messages name it; a command by its name, `{n}` filled.
+        """The configuration's name in tables and messages, such as `threads=2 allocator=mimalloc`.
 
-        Inherited levels are left out.
+        A command is named first, with its `{n}` filled in. Inherited levels are left out.
         """
         said = dict([pair for pair in self.levels if pair[1] != INHERITED] or self.levels)
         words = str(said.pop(COMMAND, ""))
@@ -97,7 +97,7 @@ class Configuration:
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """One process of the launch that the spawner reaped, its own reaped descendants included."""
+    """One process of the launch that the spawner reaped; its figures include the descendants that it reaped itself."""
 
     executable: str
     user: float
@@ -126,7 +126,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """What the machine did during the launch; flags follow from this by fixed rules (conclude/noise.py)."""
+    """What the machine did during the launch. Fixed rules flag noisy launches by it (conclude/noise.py)."""
 
     steal: float = 0.0
     """seconds of all cores taken by the hypervisor during the launch"""
@@ -136,19 +136,19 @@ class Noise:
     runqueue_wait: float = 0.0
     """seconds that the program's threads waited for a core (schedstat): a lower bound if `sampled`"""
     on_cpu: float | None = None
-    """seconds that the same threads ran in the same samples, so that waiting / (waiting + running) is their share; None
-    if the kernel does not report it, and in earlier versions"""
+    """seconds that the same threads ran, in the same samples; they waited for runqueue_wait / (runqueue_wait + on_cpu)
+    of the time. None if the kernel does not report it, and in earlier versions"""
     sampled: bool = False
-    """whether some thread was not seen at its end: both times then miss the same part"""
+    """whether the last sample of some thread was before its end: both times then lack what came after it"""
     foreign: float | None = None
-    """seconds that other programs and the kernel ran on the CPUs that the launch might use, an estimate; None if its
-    own time or that of one of these CPUs is not known, and in earlier versions"""
+    """estimated seconds that other programs and the kernel ran on the CPUs that the launch could use; None if the time
+    of the launch or of one of these CPUs is not known, and in earlier versions"""
     cpus: int | None = None
     """the number of these CPUs; None in earlier versions"""
 
 
 def _growing(looks: tuple[int, ...]) -> tuple[int, ...]:
-    """Numbers of blocks at looks, which must ascend; raises ValueError."""
+    """The numbers of blocks at the looks, checked to ascend; raises ValueError."""
     if any(later <= one for one, later in itertools.pairwise(looks)):
         raise ValueError("looks should be at more blocks each")
     return looks
@@ -164,7 +164,7 @@ class Record:
     phase: Phase
     block: int
     attempt: int
-    """which try at this block; only the records of a block's completed attempt count"""
+    """number of the attempt at this block; only the records of the complete attempt count"""
     order: int
     """position within the block, from 0"""
     seed: int
@@ -177,12 +177,12 @@ class Record:
     exit_code: int
     paid: float | None = None
     """seconds from the end of the launch before it to its own, by the clock of the machine here: its part of a budget.
-    It has no waiting for nodes, and only under a typed budget that for quiet CPUs. None if the clock is virtual, and in
-    earlier versions"""
+    Waiting for nodes is not counted. Waiting for quiet CPUs is counted only if a budget was typed. None if the clock is
+    virtual, and in earlier versions"""
     wall_kind: Literal["launcher", "rank"] = "launcher"
-    """whose time `wall` is: the program started here, or the slowest rank if the ranks' starter may queue"""
+    """what `wall` is the time of: the program started here, or, if the starter of ranks may queue, the slowest rank"""
     let_fail: bool = False
-    """whether it counts although it failed, as -i has it"""
+    """whether the launch counts although it failed (option -i)"""
     user: float = 0.0
     system: float = 0.0
     peak_memory: int = 0
@@ -192,15 +192,17 @@ class Record:
     tree_memory: int = 0
     """largest sampled anonymous memory of all processes together"""
     tree_memory_kind: Literal["group", "sum", "none"] = "none"
-    """`group`: each page once. `sum`: over the processes, where a page that a fork shares counts in each"""
+    """`group`: each page counts once. `sum`: a sum over processes, in which a page shared by a fork counts in each"""
     bounds: Mapping[str, Bound] = field(default_factory=dict)
     """Figures that are bounds or estimates, by name: `user`, `noise.steal`."""
     cpu_kind: Literal["group", "reaped", "sampled", ""] = ""
-    """Kind of `user` and `system`. `group`: every process of the tree, by its group, which none was seen to leave.
-    `reaped`: those whose parents waited for them. `sampled`: a lower bound. Empty: not known, in earlier versions."""
+    """Kind of `user` and `system`. `group`: the control group's, with every process of the tree; none was seen to leave
+    the group. `reaped`: of the processes whose parents waited for them. `sampled`: a lower bound. Empty: not known, in
+    earlier versions."""
     processes: tuple[Process, ...] = ()
     proved: tuple[tuple[str, str], ...] = ()
-    """executable and name at its end of each program in which the libraries were proved and had to be detected again"""
+    """each program in which the libraries had been detected before and had to be detected again: executable, and name
+    at its end"""
     threads_asked: int = 1
     """p of the layout"""
     regions: tuple[Region, ...] = ()
@@ -209,12 +211,12 @@ class Record:
     work: float | None = None
     output_hash: str | None = None
     tail: str = ""
-    """the end of what it wrote to stderr (and stdout, where nothing else wants it)"""
+    """the end of what the launch wrote to stderr (and to stdout, unless a metric, check or hash reads that)"""
     noise: Noise = Noise()
     origin: Origin = "measured"
     oversubscribed: bool = False
     sources: tuple[str, ...] = ()
-    """probes that were active; records taken with different ones are never mixed"""
+    """the active probes; records with different probes are never mixed"""
     reads: tuple[str, ...] | None = None
     """known variables that its programs read; None if nothing recorded env reads"""
     leftovers: int = 0
@@ -223,7 +225,7 @@ class Record:
     """numbers of confirmation pairs at the first and the second look, as planned before the first pair; one number if
     the budget paid for no second look"""
     warnings: tuple[str, ...] = ()
-    """circumstances of the launch that no figure here shows, a sentence each"""
+    """circumstances of the launch that no other field shows, a sentence each"""
     format: int = FORMAT
 
     @property
@@ -245,7 +247,7 @@ class Record:
         """The declared response of this launch, NaN if it failed or does not report it.
 
         `cpu` is CPU time, `memory` the peak in bytes; a lower bound of them counts as not reported. `region:NAME` is
-        the largest total of any thread of any rank: the time that the others wait for.
+        the largest total of any thread of any rank, for which the other threads have to wait.
         """
         if not self.ok:
             return math.nan
@@ -262,17 +264,17 @@ class Record:
 
     @property
     def effective_cores(self) -> float:
-        """CPU time over wall time: how many cores were really used."""
+        """CPU time over wall time: the number of cores that were really used."""
         return (self.user + self.system) / self.wall if self.wall > 0 else 0.0
 
 
 def origins(records: Iterable[Record]) -> tuple[str, ...]:
-    """Where their numbers come from, unless that is a measurement: what must stand beside each of them."""
+    """The origins of the numbers other than a measurement; output shows them next to each number."""
     return tuple(sorted({record.origin for record in records} - {"measured"}))
 
 
 def canonical(value: object) -> str:
-    """The one JSON text of a value: sorted keys, no spaces, no NaN. Equal values give equal bytes."""
+    """The canonical JSON text of a value: sorted keys, no spaces, no NaN. Equal values give equal bytes."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return escaped(text)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Python program's own region times, metrics and checks, for the lab that measures it: region.h for Python.
+"""region.h for Python: a program reports its own region times, metrics and checks to the lab that measures it.
 
     from corescale.region import check, metric, region, work
 
@@ -9,17 +9,17 @@
     check("converged", True)
     work(1000)
 
-If the environment variable CORESCALE_RESULT names a directory when this is imported, each process that has something
-to report writes one file there when it exits, whole or not at all; if it is unset, nothing happens. Needs only the
-standard library, is thread-safe, and never raises on account of the measuring: a file that cannot be written costs one
-line on stderr. `region` also decorates.
+If the environment variable CORESCALE_RESULT names a directory when this module is imported, each process that has
+something to report writes one file there when it exits, whole or not at all. If it is unset, nothing happens. The
+module needs only the standard library and is thread-safe. It never raises because of measuring: if a file cannot be
+written, it prints one line on stderr. `region` is also a decorator.
 
-If CORESCALE_SPANS is set, too, the file also says when each thread was in each region. Of more than 512 spans, those
-with the least time between them are written as one.
+If CORESCALE_SPANS is also set, the file says when each thread was in each region. If there are more than 512 spans,
+those with the shortest gaps between them are merged.
 
-Limits: a region that is not left before exit, or before its thread ends, is not reported, nor is anything from a
-process that ends by os._exit or a signal; call `write` before. A worker of `multiprocessing` reports at its own end. A
-recursive visit counts as a call, its time only once.
+Limits: a region that is not left before the exit, or before its thread ends, is not reported. Neither is anything from
+a process that ends by os._exit or a signal, unless it calls `write` before. A worker of `multiprocessing` reports at
+its own end. A recursive visit counts as a call, but its time counts only once.
 """
 
 import atexit
@@ -52,7 +52,7 @@ class _Visits:
         self.spans: list[tuple[int, int, int]] = []
 
     def keep(self, end: int) -> None:
-        """The span until `end`, joined with the last one if the gap between them is short."""
+        """Keeps the span until `end`, merged with the previous one if the gap between them is short."""
         self._append((threading.get_native_id(), self.start, end))
         while len(self.spans) > _MOST_SPANS:
             if self.gap > end - self.spans[0][1]:  # each is of another thread
@@ -87,7 +87,7 @@ class _State:
         self.work: float | None = None
 
     def visits(self, name: str) -> _Visits:
-        """This thread's visits to `name`; the place of an ended thread is taken again, as in region.h."""
+        """This thread's visits to `name`. The slot of an ended thread is used again, as in region.h."""
         regions: dict[str, _Visits] | None = getattr(self.here, "regions", None)
         if regions is None:
             regions = self.here.regions = self._place()
@@ -98,7 +98,7 @@ class _State:
             for index, (thread, regions) in enumerate(self.places):
                 if not thread.is_alive():
                     for visits in regions.values():
-                        visits.depth = 0  # regions that it left open are closed
+                        visits.depth = 0  # close regions that the ended thread left open
                     self.places[index] = (threading.current_thread(), regions)
                     return regions
             self.places.append((threading.current_thread(), {}))
@@ -109,7 +109,7 @@ _state = _State(os.environ.get("CORESCALE_RESULT", ""))
 
 
 class region(contextlib.ContextDecorator):  # noqa: N801  (reads as a statement: `with region("solve"):`)
-    """Times what runs inside it, per thread, under `name`."""
+    """Times the code inside it, per thread, under `name`."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -144,7 +144,7 @@ def metric(name: str, value: float) -> None:
 
 
 def check(name: str, ok: object) -> None:
-    """Report whether something holds; once false, false for good."""
+    """Report whether something holds; once it is false, it stays false."""
     if _state.on:
         with _state.lock:
             _state.checks[str(name)] = _state.checks.get(str(name), True) and bool(ok)
@@ -158,7 +158,7 @@ def work(units: float) -> None:
 
 
 def write() -> None:
-    """Write the file now; it is written again at the exit."""
+    """Write the file now. It is written again at the exit."""
     if not _state.on:
         return
     values = _contents()
@@ -217,7 +217,7 @@ def _write_at_worker_end(_: object = None) -> None:
 if _state.on:
     os.register_at_fork(after_in_child=_forked)
     atexit.register(write)
-    # A worker of multiprocessing ends without atexit, and forgets at its start what was to be done at its end.
+    # A worker of multiprocessing ends without atexit, and clears its finalizers when it starts.
     if parent_process() is not None:
         _write_at_worker_end()
     util.register_after_fork(_write_at_worker_end, _write_at_worker_end)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which CPU belongs to which core, socket, NUMA node and L3 domain, by the files of Linux; kinds of cores.
+"""Topology from the files of Linux: the core, socket, NUMA node and L3 domain of each CPU, and the kinds of cores.
 
-Cores, sockets and L3 domains count from 0 in the order of their lowest CPU, as hwloc and the C++ library count them;
+Cores, sockets and L3 domains are numbered from 0 in the order of their lowest CPU, as in hwloc and the C++ library.
 CPUs and NUMA nodes keep the kernel's numbers.
 """
 
@@ -23,12 +23,12 @@ class Cpu:
     socket: int
     numa_node: int
     l3_domain: int
-    """CPUs that share one L3; without an L3, those of one NUMA node"""
+    """number of the L3 domain: CPUs that share one L3, or, without an L3, those of one NUMA node"""
 
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """The online CPUs in order, allowed or not. An unknown size is 0."""
+    """All online CPUs in order, including those that this process may not use. An unknown size is 0."""
 
     cpus: tuple[Cpu, ...]
     cache_line: int
@@ -38,8 +38,8 @@ class Topology:
 
 
 def here(root: Path = Path("/")) -> Topology:
-    """Topology of this machine, or of the tree below `root`; where /sys/devices/system is hidden, every CPU of
-    /proc/cpuinfo is a core of one socket."""
+    """Topology of this machine, or of the tree below `root`. If /sys/devices/system is hidden, every CPU of
+    /proc/cpuinfo counts as a core of one socket."""
     system = root / "sys/devices/system"
     cpus = cpu_list(read(system / "cpu/online")) or tuple(sorted(_processors(root))) or (0,)
     folder = {cpu: system / f"cpu/cpu{cpu}" for cpu in cpus}
@@ -87,25 +87,26 @@ def read(path: Path) -> str:
 
 
 def _numbered(cpus: Iterable[int], name: Callable[[int], object]) -> dict[int, int]:
-    """Groups as numbers from 0 in the order of their lowest CPU."""
+    """Numbers groups of CPUs from 0, in the order of their lowest CPU."""
     numbers: dict[object, int] = {}
     return {cpu: numbers.setdefault(name(cpu), len(numbers)) for cpu in cpus}
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A socket, a NUMA node, a cache or a core, and what lies within it."""
+    """A socket, a NUMA node, a cache or a core, with the parts inside it."""
 
     kind: str
     """"socket", "NUMA node", "L3", "L1d", "core" and so on"""
     cpus: tuple[int, ...]
     bytes: int
-    """of the memory or the cache; 0 if it has none, or the kernel does not say"""
+    """size of the memory or cache; 0 if it has none, or if the kernel does not say"""
     parts: tuple["Part", ...] = ()
 
 
 def parts(root: Path = Path("/")) -> tuple[Part, ...]:
-    """The online CPUs of this machine by what they share: sockets, NUMA nodes, every cache, and cores as leaves."""
+    """The online CPUs of this machine as a tree of what they share: sockets, NUMA nodes, every cache, and cores as
+    leaves."""
     system = root / "sys/devices/system"
     cpus = here(root).cpus
     found = {_group("core", cpus, lambda cpu: cpu.core, of): None for of in cpus}
@@ -153,7 +154,7 @@ def _caches(folder: Path) -> Iterator[_Cache]:
 
 
 def _siblings(folder: Path, *names: str) -> tuple[int, ...]:
-    """The first of these lists that this kernel has; empty if it has none."""
+    """The first of these CPU lists that exists in the folder; empty if none does."""
     return next((cpus for name in names if (cpus := cpu_list(read(folder / "topology" / name)))), ())
 
 
@@ -178,9 +179,9 @@ def _size(text: str) -> int:
 
 
 def core_types(root: Path = Path("/")) -> dict[str, tuple[int, ...]]:
-    """The CPUs of each kind by its name, fastest first; empty if all are equal or the kernel does not say.
+    """The CPUs of each kind of core, by name, fastest first; empty if all cores are equal or the kernel does not say.
 
-    Intel's kinds are performance counter units of their own (cpu_core, cpu_atom); Arm's have a relative capacity.
+    Intel's kinds have separate performance counter units (cpu_core, cpu_atom); Arm's have a relative capacity.
     """
     return _of_units(root) or _of_capacities(root)
 

@@ -15,7 +15,7 @@ namespace pairwise_clustering {
 
 constexpr std::size_t most_clusters = 64;
 
-/// What a cluster is in the mean field: `size` C, `half_spread` A = -1/2 sum_i M_i B_i / C, and `prior` P.
+/// A cluster of the mean field: `size` C, `half_spread` A = -1/2 sum_i M_i B_i / C, and `prior` P.
 struct Cluster {
   double size = 0, half_spread = 0, prior = 0;
 };
@@ -25,8 +25,8 @@ struct Cluster {
 ///     C_k = sum_i M_ik;   B = D M / C_k;   A_k = -1/2 sum_i M_ik B_ik / C_k
 ///     eps_ik = B_ik + A_k;   M_ik = P_k exp(-eps_ik / T) / sum_l P_l exp(-eps_il / T);   P_k = C_k / N
 ///
-/// One object a rank, for its own rows; every member is called by all ranks together. Values of a cluster stand together, rows of
-/// whole panels: value[k * stride() + row].
+/// One object a rank, for its own rows; every member is called by all ranks together. Arrays are laid out cluster by cluster, padded to
+/// whole panels of rows: value[k * stride() + row].
 class MeanField {
  public:
   /// One cluster of all points. Throws std::bad_alloc.
@@ -55,7 +55,7 @@ class MeanField {
   const double* to_cluster(std::size_t k) const { return to_cluster_.data() + k * stride(); }
   double* energy(std::size_t k) { return energy_.data() + k * stride(); }
 
-  /// A cluster like k, its energies and half of its prior with it. Returns its number.
+  /// Adds a copy of cluster k, with the same energies. The two share k's prior equally. Returns the new cluster's number.
   std::size_t duplicate(std::size_t k) {
     const std::size_t made = size();
     std::copy_n(energy(k), stride(), energy(made));
@@ -65,7 +65,7 @@ class MeanField {
     return made;
   }
 
-  /// M and P for the energies as they are, until sum |dM| < `tolerance` N. Returns the steps, at most `most`.
+  /// Iterates M and P at fixed energies until sum |dM| < `tolerance` N. Returns the steps, at most `most`.
   std::size_t settle(double temperature, std::size_t most, double tolerance) {
     weigh(temperature);
     for (std::size_t step = 1; step <= most; ++step)
@@ -73,7 +73,7 @@ class MeanField {
     return most;
   }
 
-  /// B, A and the energies for the memberships as they are. Returns max_k mean_i |d eps_ik|.
+  /// Computes B, A and the energies from the current memberships. Returns max_k mean_i |d eps_ik|.
   double update() {
     multiply(membership_, product_of_);
     Sums spread(size(), points() * distances_.largest());
@@ -123,7 +123,7 @@ class MeanField {
   double mass(std::size_t k) const { return std::max(clusters_[k].size, 1e-9); }
 
  private:
-  /// exp(-(eps_ik - min_l eps_il) / T), 0 in the rows that fill up a panel.
+  /// exp(-(eps_ik - min_l eps_il) / T); 0 in the padding rows of a panel.
   void weigh(double temperature) {
     crew_.for_rows(distances_, [&](std::size_t first, std::size_t last) {
       for (std::size_t i = first; i < last; ++i) {
@@ -151,7 +151,7 @@ class MeanField {
     return sums[size()];
   }
 
-  /// Lanes are added up apart: rounded terms have the same sum in any order.
+  /// Each lane has its own sum. This changes no result, because rounded terms have the same sum in any order.
   void share_panel(std::size_t row, const Sums& sums, std::span<double> part) {
     using Lanes = std::array<double, panel_rows>;
     Lanes all{}, change{};

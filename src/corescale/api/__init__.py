@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a program calls, the command line among them: declare, observe, conclude and show, composed."""
+"""The functions that Python programs and the command line call. They compose declare, observe, conclude and show."""

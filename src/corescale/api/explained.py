@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The results of explain: kept as `explain-HASH/N.json`, the output of --json, and as a Python program has one."""
+"""The results of explain: the files `explain-HASH/N.json`, which --json also prints, and the class for programs."""
 
 import json
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Explained:
-    """Where every thread-second of a launch went. `print(it)` shows it as the command line does."""
+    """Where every thread-second of a launch went. `print` shows it as the command line does."""
 
     file: Path
     """where it is kept"""
@@ -50,7 +50,8 @@ class Explained:
 
     @cached_property
     def rows(self) -> "pd.DataFrame":
-        """A row for each of the ledger, by its name: thread-`seconds`, `share` and the `place` with most of it."""
+        """The rows of the ledger, by name: thread-`seconds`, `share`, and the `place` in the code that has most of
+        them."""
         import pandas as pd  # noqa: PLC0415
 
         made = pd.DataFrame.from_dict(dict(self.shown["rows"]), orient="index")
@@ -59,7 +60,7 @@ class Explained:
 
     @cached_property
     def hotspots(self) -> "pd.DataFrame":
-        """The places with the most CPU time: `place`, CPU `seconds`, and those of them `allocating`."""
+        """The places with the most CPU time: `place`, CPU `seconds`, and how many of these went into `allocating`."""
         import pandas as pd  # noqa: PLC0415
 
         return pd.DataFrame(self.shown["hotspots"], columns=["place", "seconds", "allocating"])
@@ -113,7 +114,7 @@ def kept(folder: Path) -> list[Path]:
 
 
 def keep(shown: Mapping[str, Any], folder: Path) -> Path:
-    """Writes the result after the earlier ones; raises CorescaleError if that cannot be."""
+    """Writes the result into a new file after the earlier ones; raises CorescaleError if it cannot."""
     files.make_folder(folder)
     path = folder / f"{int(kept(folder)[-1].stem) + 1 if kept(folder) else 1}.json"
     files.write(str(path), json.dumps(shown, indent=2))
@@ -121,12 +122,12 @@ def keep(shown: Mapping[str, Any], folder: Path) -> Path:
 
 
 def is_result(path: Path) -> bool:
-    """Whether a path belongs to explain: a folder of its results, or a file."""
+    """Whether a path is a result of explain, or a folder of them."""
     return ".json" in (path.suffix, paths.real(path).suffix) or (paths.is_folder(path) and bool(kept(path)))
 
 
 def earlier(place: str, where: str) -> tuple[Path, Mapping[str, Any]]:
-    """A result that was kept, and its file: of a folder the last one. Raises UsageError, about the option `where`."""
+    """A kept result and its file; for a folder, its last result. Raises UsageError, about the option `where`."""
     path = Path(place)
     try:
         path = kept(path)[-1] if path.is_dir() else path

@@ -37,7 +37,7 @@ UNSEEN = "no library could be loaded into it: it is linked statically, set-user-
 FULL = "a trace had too little room: free 17 MB of disk in the temporary folder (TMPDIR), or raise ulimit -f"
 NO_RANKS = "no rank called MPI: it is no MPI program, and what its ranks did is booked as one program's"
 SHARE_OF_BUDGET = 0.25
-"""largest share of the budget for the launches that show how much equal launches differ, and for launches of copies"""
+"""largest share of the budget for equal launches, which show the scatter, and the same share for launches of copies"""
 
 Note = Callable[[str], object]
 """Takes a note on a result, one line each time."""
@@ -56,14 +56,14 @@ Loadable = Callable[[measuring.Declare, ScanRequest, Machine], store.Run]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What one command of explain led to."""
+    """The outcome of one command of explain."""
 
     shown: Mapping[str, Any]
     """everything, as JSON has it"""
     ok: bool
     """whether the program succeeded"""
     late: CorescaleError | KeyboardInterrupt | None = None
-    """what ended the launches that test causes; Ctrl-C too"""
+    """the error or Ctrl-C that ended the launches that test causes"""
 
 
 def found(
@@ -113,7 +113,7 @@ class Launches:
         self.made, self.planned = 0, 1
 
     def one(self, chosen: Configuration, *, one_cpu: bool = False) -> Profiled:
-        """The next one; raises ProgramError if it cannot be started."""
+        """Makes the next launch; raises ProgramError if it cannot be started."""
         launch = grid.launch(self.experiment, chosen, self.machine)
         stdin = Path(self.experiment.input) if self.experiment.input else None
         launcher = launchers.create("", self.experiment, self.machine)
@@ -134,10 +134,11 @@ class Launches:
         return seen
 
     def with_one_thread(self, chosen: Configuration | None) -> Ledger | None:
-        """The ledger of the next one, which has one thread, if it is asked for and succeeds.
+        """Launches `chosen`, which has one thread, and returns its ledger; None if there is no `chosen`, or if it
+        fails.
 
-        It has one CPU. If a program still starts several threads, they take turns there, and none slows down another's
-        work.
+        The launch gets one CPU. If the program starts several threads all the same, they take turns on it, so that none
+        slows down another's work.
         """
         first = self.one(chosen, one_cpu=True) if chosen is not None else None
         return _ledger(first, 1) if first is not None and first.report.status == "ok" else None
@@ -146,8 +147,8 @@ class Launches:
 def largest(launches: Launches, budget: float | None = None) -> tuple[Profiled, Explanation]:
     """The launch with the largest p, compared with one of p = 1 if there is such a level.
 
-    If the budget has room, each is launched so often that their difference has an interval, and then as often as there
-    is room for. Which of them is first alternates, so that neither has all the cold files.
+    If the budget allows it, both are launched often enough for an interval of their difference, and then until the
+    budget is used up. They alternate in going first, so that neither always finds the files cold.
     """
     by_size = sorted(grid.configurations(launches.experiment), key=lambda chosen: chosen.layout.p)
     alone, most = by_size[0], by_size[-1]
@@ -178,7 +179,7 @@ def largest(launches: Launches, budget: float | None = None) -> tuple[Profiled, 
 def explained(
     launches: Sequence[Profiled], chosen: Configuration, alone: Sequence[Ledger]
 ) -> tuple[Profiled, Explanation]:
-    """The launch in the middle of several equal ones and what it showed, compared with those with one thread."""
+    """The median of several equal launches and its explanation, compared with launches with one thread."""
     if chosen.layout.p == chosen.layout.threads_per_rank:
         launches = [replace(one, profiles=ranks_as_typed(one.profiles)) for one in launches]
     ledgers = [_ledger(one, chosen.layout.p) for one in launches]
@@ -194,7 +195,7 @@ def explained(
 
 
 def _unseen(seen: Profiled) -> float:
-    """CPU seconds of programs that have no profile; 0 if that is what loading the others takes."""
+    """CPU seconds of programs that have no profile; 0 if they are no more than loading the profiled programs takes."""
     whole = seen.report.user + seen.report.system
     unseen = whole - sum(profile.cpu for profile in seen.profiles)
     return unseen if unseen > max(0.1, 0.05 * whole) else 0.0
@@ -235,7 +236,7 @@ def _swaps(
     note: Note,
     loadable: Loadable,
 ) -> tuple[Swap, ...]:
-    """What changing one thing gives back, if there is something to give back and the budget pays for an interval."""
+    """The gain from each single change, if there is time to gain and the budget pays for an interval."""
     names = [name for name in worth_swapping(booked) if name in possible]
     if left := [CHANGES[name].words for name in possible if name not in names]:
         note(f"not swapped: {', '.join(left)}: less than {WORTH:.0%} of the thread-seconds could come back")

@@ -23,9 +23,9 @@ AUTO = "auto"
 def gated(
     declare: Declare, request: CompareRequest, words: Sequence[str], machine: Machine
 ) -> tuple[Declare, Gates, str]:
-    """What is measured, by which gates, and a sentence on what that takes; empty if the gate was typed.
+    """The experiment, its gates, and a sentence on the blocks and time they take; no sentence if the gate was typed.
 
-    `auto=3%` asks for a difference; `auto` for the smallest that a comparison's largest number of blocks shows.
+    `auto=3%` asks for a difference of 3%. `auto` asks for the smallest one that the largest number of blocks can show.
     Raises UsageError if there is no passport, or if this machine cannot show the difference.
     """
     asked = [one for one in request.gate if one == AUTO or one.startswith(f"{AUTO}=")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several equal launches at once, and whether they disturb each other: pairs of one alone and next to copies."""
+"""Tests whether equal launches at once disturb each other, by pairs of a launch alone and a launch next to copies."""
 
 import random
 import statistics
@@ -30,9 +30,10 @@ def at_once(launcher: Launcher, chosen: Configuration, count: int) -> list[Recor
 
 
 def must_not_disturb(experiment: Experiment, launcher: Launcher, jobs: int, note: Callable[[str], None]) -> None:
-    """Launch the widest configuration alone and next to copies, in random order; raises InconclusiveError.
+    """Launches the widest configuration alone and next to copies, in random order; raises InconclusiveError if they
+    disturb.
 
-    Copies do not disturb if the interval of the time next to them over the time alone ends at most MARGIN above 1.
+    They do not if the interval of (time next to copies / time alone) ends at most MARGIN above 1.
     """
     widest = max(configurations(experiment), key=lambda each: each.layout.p)
 

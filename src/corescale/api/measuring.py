@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From an experiment to the records of its run folder: what the verbs of both the API and the command line call."""
+"""Measures an experiment into its run folder, for the verbs of both the API and the command line."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -29,7 +29,7 @@ again if the allocator was named."""
 
 
 Follow = Callable[[Experiment], Watcher]
-"""Gives what follows a run of the experiment."""
+"""Returns the watcher that shows the progress of a run of the experiment."""
 
 
 def silent(experiment: Experiment) -> Watcher:
@@ -39,7 +39,7 @@ def silent(experiment: Experiment) -> Watcher:
 
 
 def policy_of(experiment: Experiment, folder: store.Folder) -> loop.Policy:
-    """What decides about the next block: a race, or blocks of everything."""
+    """The policy that chooses the next block: a race, or blocks of all configurations."""
     if experiment.stop.rule == "race":
         return Race(experiment)
     if experiment.scaling.seal:
@@ -71,9 +71,9 @@ def loadable(
 def measure(
     experiment: Experiment, request: RunRequest, machine: Machine, follow: Follow = silent, began: float | None = None
 ) -> store.Run:
-    """Launch until enough was measured. Any interruption leaves what was written.
+    """Launches until enough is measured. After any interruption, the records written so far are kept.
 
-    `began`: when the budget did, by the monotonic clock. Raises InterruptedRunError for Ctrl-C, which is its cause.
+    `began`: start of the budget, by the monotonic clock. Raises InterruptedRunError if Ctrl-C is pressed.
     """
     launcher = launchers.create(request.on, experiment, machine, request.launching)
     if request.fresh and request.continued:

@@ -26,7 +26,7 @@ File = str | PathLike[str]
 
 
 class Options(TypedDict, total=False):
-    """What every measuring verb takes."""
+    """The options of every measuring verb."""
 
     on: str
     landscape: File
@@ -67,7 +67,7 @@ class Options(TypedDict, total=False):
 
 
 class CountedOptions(Options, total=False):
-    """What the verbs that measure blocks of everything take."""
+    """The options of the verbs that measure every configuration in each block."""
 
     runs: int
     min_runs: int

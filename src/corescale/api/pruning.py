@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a race need not try: what tune learns from a ledger of the baseline."""
+"""The factors that tune need not try, according to a ledger of the baseline."""
 
 import math
 import shutil

@@ -20,8 +20,8 @@ from corescale.show.result import Result
 
 
 def loaded(path: Path, *, untimed: bool = False) -> store.Run:
-    """The run of a folder or an archive; raises StoreError if it has nothing to show yet. `untimed`: a finished tune
-    that found nothing else to launch has its answer to show."""
+    """The run of a folder or an archive; raises StoreError if it has nothing to show yet. `untimed`: accept a finished
+    tune without launches, whose answer is that there was nothing else to launch."""
     run = store.load(path)
     answered = run.finished and run.experiment.verb == "tune" and bool(run.records)
     if any(record.timed for record in run.records) or (answered and untimed):
@@ -35,7 +35,7 @@ def loaded(path: Path, *, untimed: bool = False) -> store.Run:
 
 
 def must_be_as_real(run: store.Run, on: str, where: str) -> None:
-    """Raises UsageError if either the run or the launches that it is compared with (`--on`) are fake, but not both."""
+    """Raises UsageError if only one of the two is fake: the run, or the launches that it is compared with (`--on`)."""
     faked, faking = run.on == "fake", on == "fake"
     if faked and not faking:
         raise UsageError("is a fake run", where=where, remedy="add --on fake --landscape FILE, or give a measured run")
@@ -44,7 +44,7 @@ def must_be_as_real(run: store.Run, on: str, where: str) -> None:
 
 
 def result(run: store.Run, machine: Machine, gate: Gates | None = None, *, every_variable: bool = False) -> Result:
-    """What follows from a run's records, and the lines that launch it here. `every_variable`: the lines set all
+    """The conclusions from a run's records, and the lines that launch it here. `every_variable`: the lines set all
     variables."""
     lines = _lines(run, machine, None if every_variable else to_set(run.experiment, run.records))
     shown = concluded(run.records, run.experiment, dict(lines), run.environment, gate, finished=run.finished)
@@ -60,7 +60,7 @@ def concluded(
     *,
     finished: bool = False,
 ) -> Result:
-    """What follows from the records, to be shown with these lines and under these circumstances."""
+    """The conclusions from the records, with these lines and circumstances to show."""
     found = conclude(records, experiment, gate, finished=finished)
     return Result(experiment=experiment, records=records, lines=lines, environment=environment, **vars(found))
 

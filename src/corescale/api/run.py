@@ -19,7 +19,7 @@ from corescale.show import exchange, files, headline, terminal
 from corescale.show.result import Result
 
 if TYPE_CHECKING:
-    import pandas as pd  # these take a second to load, which only what they draw waits for
+    import pandas as pd  # these take a second to load, so only the functions that draw load them
     from matplotlib.axes import Axes
 
     from corescale.show.charts import Chart
@@ -78,7 +78,7 @@ class Run(Generic[A_co]):
         return charts.of(self.result, html.curves_of(self.result))
 
     def plot(self, chart: str = "", *, ax: "Axes | None" = None) -> "Axes":
-        """Draw a chart, by default the verb's own, and return matplotlib's axes, those of the first of several panels.
+        """Draw a chart, by default the verb's own, and return matplotlib's axes (of several panels, the first one's).
 
         `ax`: axes to draw on, instead of a new figure. Raises UsageError for a chart that the records do not allow.
         """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From inflated computing to its parts: copies of a program at once, which share the machine and nothing else."""
+"""Splits inflated computing into its parts, by simultaneous copies of a program that share nothing but the machine."""
 
 import contextlib
 import math
@@ -40,7 +40,7 @@ def split(
     note: Callable[[str], object],
     watch: Callable[[str], object],
 ) -> tuple[Part, ...]:
-    """The parts of inflated computing; none if it is not worth launches. They take `room` seconds at most.
+    """The parts of inflated computing; none if there is too little of it. The launches take at most `room` seconds.
 
     Raises InconclusiveError if that does not pay for an interval, or if copies cannot run at once.
     """

@@ -32,7 +32,8 @@ _measured: list[bool] = []
 
 
 def began() -> float | None:
-    """When this process began, by the monotonic clock; budgets count from then. None within another program."""
+    """The start of this process by the monotonic clock, from which budgets count; None if another program imported
+    this."""
     return _began[0] if _began else None
 
 
@@ -79,7 +80,7 @@ def _folder_is_gone() -> bool:
 
 
 ROOM = 256 << 20
-"""bytes of address space that loading the libraries takes, somewhat less than all"""
+"""bytes of address space that must be free; loading the libraries takes somewhat more"""
 
 
 def _must_have_room() -> None:
@@ -88,7 +89,7 @@ def _must_have_room() -> None:
 
 
 def _have_one_thread() -> None:
-    """Makes OpenBLAS, which is loaded later, start no threads. If it wanted to and could not, it would interrupt this
+    """Makes OpenBLAS, which is loaded later, start no threads: if it could not start them, it would interrupt this
     process.
 
     Only the C library's copy of the environment is changed. Programs are started with `os.environ`, which stays as the
@@ -122,7 +123,7 @@ def _interrupted() -> str:
 
 
 def _defect(error: Exception) -> str:
-    """What happened and where, for a report. Python's own exit code 1 would mean a regression."""
+    """What happened and where, for a bug report. (Python's own exit code 1 would mean a regression.)"""
     last = traceback.extract_tb(error.__traceback__)[-1]
     what = f"{type(error).__name__}: {error}".rstrip(": ")
     where = f"{Path(last.filename).name}:{last.lineno}"

@@ -24,7 +24,7 @@ CAVEAT = "was measured earlier: what the machine did differently since then coun
 
 
 def against(request: CompareRequest, words: list[str], machine: Machine) -> None:
-    """The k-th block now is paired with the k-th block then. There are as many blocks as then, unless -r says
+    """Pairs the k-th block of this run with the k-th block of the earlier one. Makes as many blocks, unless -r says
     otherwise.
 
     Raises UsageError if the run is from another machine, or has several commands of which none is this one.

@@ -56,7 +56,8 @@ class Verb(typer.core.TyperCommand):
 
 
 def _without_types(get_params: Any, context: Any) -> Any:
-    """The parameters without types of flags: a recent typer would show <bool>, as if a flag took a value."""
+    """The parameters, with the types of flags removed: recent versions of typer show <bool>, as if a flag took a
+    value."""
     every = get_params(context)
     for each in every:
         if getattr(each, "is_flag", False):
@@ -97,7 +98,7 @@ def _given(context: Any, option: Any, value: Any) -> Any:
 
 
 class Verbs(typer.core.TyperGroup):
-    """The verbs of the table, then those that `app` itself has."""
+    """The verbs of the table, then the other commands of `app`."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)

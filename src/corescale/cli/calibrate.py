@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`corescale calibrate`: the constants that the library's loops choose their blocks by."""
+"""`corescale calibrate`: measures the constants by which the library's loops choose their blocks."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ def calibrate(
     ] = None,
     train: Annotated[
         bool,
-        typer.Option("--train", help="fit models to LOOPS, else to a sweep of the unit task (minutes); add weights"),
+        typer.Option(
+            "--train", help="add weights fitted to LOOPS, or by default to a sweep of the unit task (minutes)"
+        ),
     ] = False,
     levels: Annotated[
         list[str] | None,
@@ -72,7 +74,8 @@ def calibrate(
 
 
 def _write(machine: Machine, file: Path, *, asked: bool, quiet: bool) -> None:
-    """`asked`: the file was named. Then a doubtful calibration may replace a good one, and no other file."""
+    """`asked`: the file was named; then a calibration with a warning may replace a good one. No other kind of file is
+    replaced."""
     if str(file) == "-":
         raise UsageError("writes a file", where="--output -", remedy="name one")
     files.must_be_writable(str(file))

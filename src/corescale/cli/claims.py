@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`corescale study claims`: the ledger of what papers claim, and recording a run's verdicts in it."""
+"""`corescale study claims`: prints the ledger of the papers' claims, or first records a run's verdicts in it."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,7 +29,7 @@ def claims(
         list[Path] | None, typer.Argument(metavar="RUN...", help="runs of studies: record their verdicts first")
     ] = None,
     machine: Annotated[str, typer.Option("--machine", metavar="NAME", help="the name of the runs' machine")] = "",
-    replace: Annotated[bool, typer.Option("--replace", help="replace decided verdicts by undecided ones, too")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="also replace decided verdicts by undecided ones")] = False,
     study: Annotated[str, typer.Option("--study", metavar="NAME|FILE", help="use the findings of this study")] = "",
 ) -> None:
     """Print every claim of the five papers with the verdict of each machine measured."""

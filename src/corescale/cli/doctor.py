@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`corescale doctor`: what is here, and how noisy it is now."""
+"""`corescale doctor`: what this machine has, and how noisy it is now."""
 
 from dataclasses import asdict, dataclass
 from json import dumps

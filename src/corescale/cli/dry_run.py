@@ -95,7 +95,7 @@ def _line(experiment: Experiment, chosen: Configuration, machine: Machine) -> Li
 
 @dataclass(frozen=True)
 class Amount:
-    """How many launches there are, with those that do not count."""
+    """The number of launches, including warm-ups and proofs."""
 
     least: int
     most: int
@@ -105,7 +105,7 @@ class Amount:
 
     @classmethod
     def of(cls, experiment: Experiment, launcher: launchers.Launcher) -> Self:
-        """The launches of the plan. How many blocks there are follows from times that nobody knows yet."""
+        """The launches of the plan. The number of blocks depends on times that are not known yet."""
         stop, everyone = experiment.stop, configurations(experiment)
         returns = 0 if experiment.baseline.returns else None
         block = most_launches(Block("measure", everyone), baseline(experiment), returns)
@@ -168,8 +168,8 @@ class Known:
 
 
 def _time(experiment: Experiment, amount: Amount, known: Known, root: Path, machine: Machine, jobs: int) -> str:
-    """The expected time and its source; a configuration that was never launched is taken to last as long as the
-    baseline."""
+    """The expected time and its source. A configuration that was never launched is assumed to take the baseline's
+    time."""
     limit = _limit(experiment.stop)
     hooked = any(experiment.hooks.model_dump().values()) and not known.pauses
     what = "time without hooks" if hooked else "time"
@@ -187,7 +187,8 @@ def _time(experiment: Experiment, amount: Amount, known: Known, root: Path, mach
 
 
 def _limit(stop: Stop) -> str:
-    """What a budget limits: a race, and what was typed; the usual one ends nothing before there is an interval."""
+    """What the budget limits. A typed budget, and that of a race, end the run. The default one first waits for an
+    interval."""
     if stop.budget is None:
         return ""
     budget = text.duration(stop.budget)

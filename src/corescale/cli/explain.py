@@ -52,5 +52,5 @@ def explain(words: list[str], asked: ExplainRequest) -> None:
 
 
 def swapped(declare: measuring.Declare, request: RunRequest, machine: Machine) -> store.Run:
-    """The launches that test causes; their budget begins with them."""
+    """The launches that test causes; their budget begins with the first of them."""
     return loadable(declare, request, machine, time.monotonic())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`corescale history`: a line for each commit in a file that git can merge, and where its numbers changed."""
+"""`corescale history`: keeps a line for each commit in a file that git can merge, and shows where times changed."""
 
 import contextlib
 import fcntl
@@ -146,7 +146,7 @@ def _value(name: str, value: float) -> str:
 
 
 def _change(each: list[Entry], at: int) -> str:
-    """The change at that entry: the ratio of the medians up to the neighbouring changes."""
+    """The change at an entry: the median from it to the next change, over the median since the previous change."""
     points = [0, *change_points([one.value for one in each]), len(each)]
     k = points.index(at)
     before, after = ([one.value for one in each[a:b]] for a, b in ((points[k - 1], at), (at, points[k + 1])))

@@ -27,7 +27,7 @@ def install() -> None:
 
 
 def exit_code(error: BaseException | None) -> ExitCode:
-    """The exit code of what ended the command."""
+    """The exit code for the error or signal that ended the command."""
     return error.exit_code if isinstance(error, Signalled) else ExitCode.INTERRUPTED
 
 

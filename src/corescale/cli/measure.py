@@ -26,7 +26,7 @@ R = TypeVar("R", bound=Request)
 
 
 def ready(request: R) -> tuple[R, Machine]:
-    """The request, in which a file replaces piped input, and the machine that it is for; raises UsageError."""
+    """The request, with piped input replaced by a file, and the machine to measure; raises UsageError."""
     must_be_writable(request)
     request = stdin.kept(request)
     return request, launchers.machine(request.on, request.launching)
@@ -43,7 +43,7 @@ def answered(declare: measuring.Declare, request: RunRequest, machine: Machine, 
 def loadable(
     declare: measuring.Declare, request: RunRequest, machine: Machine, began: float | None = None
 ) -> store.Run:
-    """See measuring.loadable; the budget began with this process, unless `began` says when."""
+    """See measuring.loadable; unless `began` is given, the budget began with this process."""
     with _interruptible():
         follow = partial(progress.create, quiet=request.quiet)
         return measuring.loadable(declare, request, machine, follow, cli.began() if began is None else began)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`doctor --noise 5m`: pairs of equal launches, and what they say about gates on this machine."""
+"""`doctor --noise 5m`: times pairs of equal launches, and prints how small a difference a gate can show here."""
 
 import json as json_format
 import shlex
@@ -74,7 +74,7 @@ def _sentinel() -> str:
 
 
 def _pairs(command: str, seconds: float, said: str, machine: Machine, runs: str) -> Pairs:
-    """The pairs that fit into these seconds, which a message calls `said`."""
+    """The pairs that fit into these seconds; messages call the time `said`."""
     request = CompareRequest(name=["A", "B"], budget=f"{seconds:f}s", max_runs=MOST_PAIRS, width="0.001%", fresh=True,
                              timeout="10m", out=runs)  # fmt: skip
     experiment = command_line.compare(request, [command, command], machine)

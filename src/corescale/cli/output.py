@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the measuring verbs share once there are records: conclude, show, export, exit code."""
+"""What the measuring verbs do with records: conclude, show, export, and choose the exit code."""
 
 import math
 import os
@@ -64,7 +64,7 @@ def outputs(result: Result, folder: Path, *, every_chart: bool = False) -> None:
 
 
 def constants(experiment: Experiment) -> list[str]:
-    """`iterations=24`, for each parameter of the program that no launch varied."""
+    """The parameters of the program that no launch varied, such as `iterations=24`."""
     fixed = (one for one in experiment.factors if one.kind == "parameter" and len(one.levels) == 1)
     return [f"{one.name}={one.levels[0]}" for one in fixed]
 
@@ -92,17 +92,17 @@ def shown_and_exported(result: Result, request: ExportRequest, *, as_json: bool,
 
 
 def say(line: str) -> None:
-    """A line on standard output, in which no terminal obeys the words of a program or a file."""
+    """Prints a line on standard output, without the control characters that a program's or file's words may have."""
     typer.echo(text.clean(line))
 
 
 def note(said: str) -> None:
-    """A note on standard error. It may have the words of a program, so it is cleaned."""
+    """Prints a note on standard error, also without control characters."""
     typer.echo(f"note: {text.clean(said)}", err=True)
 
 
 def is_for_programs(request: ExportRequest) -> bool:
-    """Whether a page or an export goes to standard output, so that what is for a person goes elsewhere."""
+    """Whether a page or an export goes to standard output; text for a person then goes to standard error."""
     return any(target in STDOUT for target in _targets(request))
 
 
@@ -215,7 +215,7 @@ def exit_code(conclusion: Conclusion, launches: Sequence[Record] = (), stop: Dec
 
 
 def _gated(found: Sequence[Comparison]) -> ExitCode:
-    """The exit code by the gates of a comparison; a failed launch takes precedence over a time that is too long."""
+    """The exit code by the gates of a comparison. A failed launch takes precedence over a time that is too long."""
     gates = {one.gate for one in found}
     if "crashed" in gates:
         return ExitCode.PROGRAM
@@ -227,13 +227,13 @@ def _gated(found: Sequence[Comparison]) -> ExitCode:
 
 
 def _lacks_a_level(found: Scan) -> bool:
-    """Whether a level failed in most of its launches, or no launch gave the response, which is above 0 if compared."""
+    """Whether a level failed in most of its launches, or no launch reported a response (above 0, for ratios)."""
     if any(row.failures > MOSTLY * row.launches for row in found.rows):
         return True
     return bool(found.rows) and alone(found) is None and not any(row.time.estimate > 0 for row in found.rows)
 
 
 def _lacks_an_interval(found: Conclusion) -> bool:
-    """Whether it is the time of a single command, of too few launches for an interval."""
+    """Whether this is the time of a single command with too few launches for an interval."""
     rows = found.rows if isinstance(found, Scan) else found if isinstance(found, tuple) else ()
     return alone(found) is not None and any(row.time.low is None for row in rows)

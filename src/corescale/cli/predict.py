@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`corescale predict`: the time at other numbers of cores, from a scan's model; and how such forecasts have fared."""
+"""`corescale predict`: forecasts the time on other numbers of cores from a scan, and scores earlier forecasts."""
 
 import json
 from collections.abc import Sequence
@@ -66,7 +66,7 @@ def predict(words: list[str], asked: PredictRequest) -> None:
 
 
 def at_cores(runs: Sequence[str], asked: PredictRequest) -> None:
-    """Forecast the time on that many cores; without a number, say how such forecasts have fared."""
+    """Forecasts the time on that many cores; without a number, scores earlier forecasts."""
     found = [_scanned(path, study=bool(asked.overhead)) for path in runs]
     for run in found:
         if not_read := scan(run.records, run.experiment, models=False).unread if run.experiment.scans else "":
@@ -94,17 +94,17 @@ def at_cores(runs: Sequence[str], asked: PredictRequest) -> None:
 
 
 def _as_json(values: object) -> str:
-    """What is not finite, such as the end of an interval, is null."""
+    """JSON text, in which numbers that are not finite are null."""
     return json.dumps(result_json.finite(values), indent=2, allow_nan=False)
 
 
 def _has_interval(one: Prediction | Scored) -> bool:
-    """Whether it has an interval: for a measured time its own, for a scored forecast if it counts."""
+    """Whether the prediction has an interval; a scored forecast, whether it counts."""
     return one.counts if isinstance(one, Scored) else (one.there or one.seconds).low is not None
 
 
 def by_layout(runs: Sequence[str], asked: PredictRequest) -> None:
-    """Forecast each layout by a sum of overheads that was fitted to the layouts of a run, with the fastest first."""
+    """Forecasts each layout, fastest first, by a formula of overhead that was fitted to the layouts of a run."""
     wanted, values = parsed(asked.layouts), list[dict[str, Any]]()
     if asked.grade:
         must_grade(asked)
@@ -147,12 +147,12 @@ def _origin(run: store.Run) -> str:
 
 
 def _of(run: store.Run) -> dict[str, Any]:
-    """What each JSON object says about its run."""
+    """The fields that each JSON object has about its run."""
     return {"run": str(run.folder), "origins": origins(run.records)}
 
 
 def _must_be_near(run: store.Run, one: Prediction, asked: PredictRequest) -> None:
-    """Raises UsageError beyond the reach of what was measured."""
+    """Raises UsageError if the forecast is too far beyond the largest measured p."""
     if one.beyond > FAR and not asked.anyway:
         reach = f"{one.p} cores are {one.beyond:.3g} times the {one.measured[1]:g} that were measured"
         raise UsageError(reach, where=str(run.folder), remedy="measure more cores, or give --anyway")
@@ -183,7 +183,7 @@ def _scores(run: store.Run, overhead: Sequence[str]) -> Sequence[Prediction | Sc
 
 
 def _scanned(path: str, *, study: bool = False) -> store.Run:
-    """The run; raises StoreError for one of another verb. Studies have sizes, so overheads are fitted to them too."""
+    """The run of a scan; raises StoreError for another verb. `study`: runs of studies are accepted too."""
     run = store.load(Path(path))
     if not (run.experiment.scans or (study and run.experiment.study.name)):
         raise StoreError("is not a run of scan", where=path, remedy="give the folder of a scan")

@@ -20,14 +20,14 @@ class PredictRequest:
     cores: int | None = option(None, "--cores", metavar="P", most=MOST, help="number of cores to forecast")
     model: str = option("", "--model", metavar="NAME", help=f"{', '.join(MODEL_NAMES)} (default: as a scan chooses)")
     overhead: list[str] = option(
-        [], "--overhead", metavar="SUM", help="forecast by overhead as this sum, such as 'p / points'; may be repeated"
+        [], "--overhead", metavar="SUM", help="use this formula for the overhead, such as 'p / points'; may be repeated"
     )
     track_record: bool = option(
         False,
         "--track-record",
-        help="score sealed forecasts (scan --seal), else forecasts from launches at p <= P / 2",
+        help="score forecasts that scan --seal made; without any, those from launches at p <= P / 2",
     )
-    anyway: bool = option(False, "--anyway", help=f"forecast beyond {FAR:g} times the largest p measured too")
+    anyway: bool = option(False, "--anyway", help=f"also forecast beyond {FAR:g} times the largest measured p")
     simulate: str = option("", "--simulate", metavar="FILE", help="launch the program on this cluster, by SimGrid")
     layouts: str = option(
         "", "--layouts", metavar="TxMxN,...", help="layouts to forecast, or to simulate (default: all)"
@@ -38,7 +38,7 @@ class PredictRequest:
         metavar="|".join(launchers.OF_RANKS),
         help="also launch these layouts where possible, and print the errors",
     )
-    hosts: str = option("", "--hosts", metavar="FILE", help="with --grade ssh: lines HOST slots=CORES")
+    hosts: str = option("", "--hosts", metavar="FILE", help="with --grade ssh: a line HOST slots=CORES for each host")
     allocation: str = option("", "--allocation", metavar="OPTIONS", help="with --grade slurm: options of salloc")
     response: str = option("wall", "--response", help="with --simulate: wall or metric:NAME")
     out: str = option("", "--out", metavar="DIR", help="where run folders go (default ./corescale-runs)")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`corescale study publish`: a run of a study as one folder that others can read, check and repeat."""
+"""`corescale study publish`: writes a run of a study as a folder that others can read, check and repeat."""
 
 from pathlib import Path
 from typing import Annotated

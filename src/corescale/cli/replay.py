@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`corescale study run --replay`: the plan of a page or a run, measured here, and what differs."""
+"""`corescale study run --replay`: measures the plan of a report or a run again here, and shows what differs."""
 
 import json
 import sys
@@ -25,7 +25,7 @@ from corescale.show.exchange import result_json
 
 
 def replay(given: Path, request: StudyRequest) -> None:
-    """Measure the run's plan here, and say T here / T there for each configuration."""
+    """Measures the run's plan here, and prints (time here / time there) for each configuration."""
     if request.levels or request.command or request.until_decided or request.outputs:
         remedy = "drop --levels, --command, --until-decided and --outputs"
         raise UsageError("launches what was launched, and says what differs", where="--replay", remedy=remedy)

@@ -111,7 +111,7 @@ def _explained(place: Path, asked: ReportRequest) -> None:
 
 @contextlib.contextmanager
 def _unasked(named: str) -> Iterator[None]:
-    """If a file that was not named cannot be written, a note says so, and the answer is printed."""
+    """If a file that the user did not name cannot be written, prints a note instead of failing."""
     try:
         yield
     except UsageError as error:
@@ -155,7 +155,7 @@ def _together(found: Sequence[store.Run], given: Sequence[str]) -> store.Run:
 
 
 def _names(found: Sequence[store.Run]) -> list[str]:
-    """The name of each run's machine; runs under other circumstances get #2, #3 after it."""
+    """The name of each run's machine; further runs under different circumstances get #2, #3 after it."""
     kinds: list[store.Run] = []
     names: list[str] = []
     for run in found:

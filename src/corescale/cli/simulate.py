@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`corescale predict --simulate`: the time of each t x m x n on a cluster that is not here, and how accurate such times
-are."""
+"""`corescale predict --simulate`: forecasts the time of each t x m x n on a simulated cluster, and grades the
+forecasts."""
 
 import json as json_format
 import math
@@ -30,12 +30,12 @@ from corescale.show import text
 GRADED = ("1x1x1", "2x1x1", "1x2x1")
 """layouts that are also simulated and launched if forecasts are graded, because most machines can launch them"""
 RUNS = 3
-"""real launches of each graded layout, and further simulated ones of each that may be the fastest"""
+"""real launches of each graded layout; also further simulated launches of each layout that may be the fastest"""
 CLOSE = 1.25
 """multiple of the fastest time up to which a layout may be the fastest: short launches differ by up to a fifth"""
 
 Times = Mapping[str, Sequence[float]]
-"""what the launches of each layout took, in seconds"""
+"""the times of each layout's launches, in seconds"""
 
 
 def parsed(text: str) -> Sequence[Layout]:
@@ -121,7 +121,7 @@ def _lines(times: Times, real: Mapping[str, float], over: Container[str]) -> Seq
 
 
 def beside(name: str, seconds: float, real: Mapping[str, float]) -> str:
-    """What a forecast is compared with, if its layout was launched."""
+    """The measured time to print next to a forecast, if its layout was launched."""
     return f"; measured {real[name]:.4g} s, error {seconds / real[name] - 1:+.0%}" if name in real else ""
 
 
@@ -146,7 +146,7 @@ def grade(forecast: Mapping[str, float], real: Mapping[str, float], by: str) -> 
 
 
 def must_grade(asked: PredictRequest) -> None:
-    """Raises UsageError or UnavailableError before anything is forecast, if nothing can be launched afterwards."""
+    """Raises UsageError or UnavailableError before anything is forecast, if no layout could be graded afterwards."""
     if asked.grade not in launchers.OF_RANKS:
         raise UsageError(
             f"{asked.grade!r} starts no ranks", where="--grade", remedy=f"one of {', '.join(launchers.OF_RANKS)}"
@@ -158,7 +158,7 @@ def must_grade(asked: PredictRequest) -> None:
 
 
 def able(asked: PredictRequest, layouts: Sequence[str]) -> Sequence[str]:
-    """The layouts that the launcher which grades can start on whole cores; raises UsageError for none."""
+    """The layouts that the grading launcher can start on whole cores; raises UsageError if there are none."""
     machine = launchers.machine(asked.grade, asked.options)
     found = [
         name
@@ -200,7 +200,7 @@ def graded(asked: PredictRequest, experiment: Experiment, layouts: Sequence[str]
 
 
 RELAID = ("factors", "baseline", "scaling", "stop", "along", "omit", "left_out", "cores", "ignore_failure")
-"""fields that a scan of layouts sets itself, whatever program it launches and how"""
+"""fields that a scan of layouts sets itself, for any program and launcher"""
 
 
 def _request(layouts: Sequence[str], runs: int, on: Mapping[str, str], asked: PredictRequest) -> ScanRequest:

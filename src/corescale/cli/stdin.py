@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Standard input as a file: each launch reads it again, so all of it is kept before the first launch."""
+"""Saves standard input to a file before the first launch, because each launch reads it again."""
 
 import contextlib
 import hashlib
@@ -39,7 +39,7 @@ def kept(request: R) -> R:
 
 
 def _write(file: Path, content: bytes) -> None:
-    """The file whole or not at all; raises StoreError."""
+    """Writes the whole file or nothing; raises StoreError."""
     try:
         files.write(str(file), content)
     except UsageError as error:
@@ -59,7 +59,7 @@ def _read() -> bytes:
 
 @contextlib.contextmanager
 def names_stdin() -> Iterator[None]:
-    """Errors about a study that was piped in name standard input, and not the file that has it."""
+    """Makes errors about a study that was piped in name standard input, and not the temporary file."""
     try:
         yield
     except CorescaleError as error:
@@ -73,7 +73,8 @@ def shown(path: str) -> str:
 
 
 def study(word: str) -> str:
-    """The name of a file that holds a piped-in study and lasts as long as this process; any other word as it is."""
+    """Saves a piped-in study to a file that lasts as long as this process, and returns its name; returns other words as
+    they are."""
     if word not in NAMES:
         return word
     scratch = Scratch().__enter__()  # ends with this process; if that is killed, the next run removes it

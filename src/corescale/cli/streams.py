@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Standard output and error of the command: a reader that left (`| head`) changes nothing, a full disk is one error."""
+"""Standard output and error of the command: it goes on if the reader has left (`| head`), and a full disk is one
+error."""
 
 import io
 import os
@@ -38,7 +39,7 @@ class Stream(io.TextIOWrapper):
             self._gone(error)
 
     def _gone(self, error: OSError) -> None:
-        """The reader has gone: what follows is dropped, and the exit code is still that of the answer."""
+        """Drops all further output because the reader has gone; the exit code is still the answer's."""
         os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
         if not isinstance(error, BrokenPipeError) and self._where == "standard output":
             raise StoreError(
@@ -58,6 +59,6 @@ def install() -> None:
 
 
 def _nowhere(number: int) -> TextIO:
-    """Opens it at that number, so that no file of a run is opened there and taken for the stream."""
+    """Opens /dev/null at that file descriptor, so that no file of a run gets the descriptor of a closed stream."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), number)
     return open(number, "w", encoding="utf-8", closefd=False)

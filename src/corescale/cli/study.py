@@ -71,7 +71,8 @@ def run(words: list[str], request: StudyRequest) -> None:
 
 
 def _startable(declare: Declare, request: StudyRequest) -> tuple[Declare, StudyRequest]:
-    """The study without several ranks, if nothing here starts them; raises UnavailableError if that was named."""
+    """The study without launches of several ranks, if nothing here can start them; raises UnavailableError if they were
+    asked for."""
     try:
         launchers.able(request.on, declare(None))
     except UnavailableError as error:
@@ -83,7 +84,7 @@ def _startable(declare: Declare, request: StudyRequest) -> tuple[Declare, StudyR
 
 
 def _can_be_shown(experiment: Experiment, machine: Machine) -> None:
-    """Raises UsageError for a chart that could not be drawn: before hours of measuring, and not after."""
+    """Raises UsageError for a chart that could not be drawn, before hours of measuring."""
     from corescale.show import charts  # noqa: PLC0415  takes half a second to load
 
     charts.must_have_references(experiment, machine.default_max_threads)

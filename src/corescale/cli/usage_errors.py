@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A command line that cannot be read: one line that says what is likely to have been meant."""
+"""For a command line that cannot be parsed, one line that suggests what was probably meant."""
 
 import re
 import shlex
@@ -12,7 +12,7 @@ import typer
 from corescale.cli.app import VERBS, app
 
 Unreadable: Any = typer.BadParameter.__mro__[2]
-"""what typer raises for any fault of a command line (click's, which newer versions of typer bring along)"""
+"""the exception that typer raises for any usage error (click's, of which newer versions of typer contain a copy)"""
 
 
 HYPERFINE = {
@@ -41,7 +41,7 @@ OURS = {
 OF_PREDICT = dict.fromkeys(("-p", "-t", "--at", "--threads"), "--cores P is the number of cores")
 
 NUMBERS = {"integer": "a whole number", "number": "a number"}
-"""the expected value, in place of the message of a type checker"""
+"""how an error names the expected type of value"""
 
 
 def line(error: Any, words: Sequence[str]) -> str:
@@ -100,7 +100,7 @@ def _with_dashes(verb: str, words: Sequence[str]) -> str | None:
 
 
 def _unquoted(words: Sequence[str]) -> str:
-    """The command of `compare ls -l`: a program with an option after it, and the rest of the line; empty for none."""
+    """A command that was typed without quotes, as `ls -l` in `compare ls -l`; empty if there is none."""
     for place in range(1, len(words) - 1):
         if shutil.which(words[place]) and words[place + 1].startswith("-"):
             return shlex.join(words[place:])

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is left of a budget, in launches or in time: one object that the loop, the time-outs and the race share.
 
-Time goes by between launches too: hooks, choosing the next block, and proofs before a block with a new configuration.
-It follows from records alone, so a run that continues finds what it had. In real time the loop adds a clock, which also
-sees the start-up of corescale. A record has its part of the budget by that clock; without it, on a virtual clock and in
-earlier versions, the part is its wall, and the time since the launch before it unless that is a pause.
+Time between launches counts too: hooks, choosing the next block, and proofs before a block with a new configuration.
+Everything is computed from records, so a run that is continued knows what it has spent. In real time the loop adds a
+clock, which also counts the start-up of corescale, and each record keeps its part of the budget by that clock (`paid`).
+Without such a part (on a virtual clock, and in earlier versions) a record counts with its wall time and the time since
+the launch before it, unless that was a pause.
 """
 
 import functools
@@ -21,11 +22,11 @@ from corescale.declare.stop import Stop
 from corescale.records import Configuration, Record
 
 PAUSE = 10.0
-"""The longest pause between two launches that a budget counts, in seconds; or ten times the usual one, if that is more.
-A longer pause means that nobody was measuring, and none of it counts."""
+"""The longest time between two launches that a budget counts, in seconds; or ten times the usual time between them, if
+that is more. A longer time is a pause in which nobody measured, and none of it counts."""
 
 PROOF = 2.0
-"""Launches that the proof of a new configuration may take: a long proof before a block is no pause."""
+"""The time that the proof of a new configuration may take, in launches, before it counts as a pause."""
 
 ENDING = 0.5
 """Seconds that are kept for the answer."""
@@ -38,16 +39,16 @@ class Budget:
         self.stop, self._now, self._anchored = stop, now, anchored
         self.records: list[Record] = []
         self.walls: dict[Configuration, list[float]] = {}
-        """seconds of the budget that each one's full launches took by themselves"""
+        """for each configuration, the seconds of the budget that its full launches took by themselves"""
         self._own: list[float] = []
-        """the same of every launch"""
+        """the same for every launch"""
         self._real = self._booked = 0.0
         """sums over measured launches that have their part of the budget: of their walls, and of these parts"""
         self._clock: Callable[[], float] = lambda: 0.0
         self._untimed: Callable[[Sequence[Configuration]], int] | None = None
 
     def begin(self, elapsed: Callable[[], float], untimed: Callable[[Sequence[Configuration]], int]) -> None:
-        """Starts a clock that counts too: seconds of this try, and the proofs that launches of some would need."""
+        """Starts the clock. `elapsed`: seconds of this try. `untimed`: the proofs that launches of these would need."""
         earlier = sum(record.of_budget for record in self.records)
         self._clock, self._untimed = (lambda: earlier + elapsed() + ENDING), untimed
 
@@ -101,7 +102,7 @@ class Budget:
 
     def launches(self, pairs: int = 0) -> float:
         """Launches that are left, with room kept for these pairs; if time is the budget, by the mean of the last block.
-        At least 1. Half of a small budget is for what comes before the pairs.
+        At least 1. In a small budget, half is kept for the launches before the pairs.
         """
         left = self._launches(pairs)
         if self.stop.budget is not None and self.records:
@@ -113,7 +114,7 @@ class Budget:
 
     @property
     def whole(self) -> float:
-        """Launches that the whole budget pays for, by the baseline's time if it is in seconds; inf if there is none."""
+        """Launches that the whole budget pays for, at the baseline's time if it is in seconds; inf without a budget."""
         most = float(self.stop.launches or math.inf)
         if self.stop.budget is None:
             return most
@@ -121,7 +122,7 @@ class Budget:
         return min(most, self.stop.budget / each) if each > 0 else most
 
     def pairs(self, other: Configuration) -> float:
-        """Pairs of the baseline and another that the budget pays for; inf if there is none."""
+        """Pairs of the baseline and another configuration that the budget pays for; inf without a budget."""
         pairs = self._launches(0) / 2
         if self.stop.budget is None or not self.records:
             return pairs
@@ -138,14 +139,14 @@ class Budget:
         return most_launches(block, self._now, since) <= self._launches(pairs)
 
     def has_time(self, configurations: Sequence[Configuration], pairs: int = 0) -> bool:
-        """Whether the budget has the time: each launch is taken to last as long as that configuration's last one, or
-        else the slowest of all."""
+        """Whether the budget has the time, if each launch takes as long as its configuration's last one, or, for a new
+        one, as the slowest of all."""
         if self.stop.budget is None or not self.records:
             return True
         return self.takes(configurations) <= self._seconds(pairs)
 
     def takes(self, configurations: Sequence[Configuration]) -> float:
-        """Seconds that launches of these take, with their proofs."""
+        """The expected seconds of launches of these, with their proofs."""
         last = {configuration: walls[-1] for configuration, walls in self.walls.items()}
         slowest = max(last.values(), default=0.0)
         walls = sum(last.get(configuration, slowest) for configuration in configurations)

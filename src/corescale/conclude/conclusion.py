@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What follows from the records of an experiment, whatever its verb: the answer, why it ended, and what is doubtful."""
+"""The conclusion from the records of an experiment, for any verb: the answer, why measuring ended, and warnings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,11 +24,11 @@ class Concluded:
 
     conclusion: Conclusion
     stop: Decision | None
-    """why measuring ended; None if that is not said"""
+    """why measuring ended; None if it is not known"""
     warnings: tuple[str, ...]
     """warnings, one line each, which are printed next to the numbers"""
     noisy: frozenset[int]
-    """positions in the records of launches that a rule on noise flagged"""
+    """positions, in the records, of the launches that are flagged as noisy"""
     undisturbed: Conclusion | None
     """the same answer without blocks that were disturbed from outside; None if none was, or too little is left"""
 
@@ -57,7 +57,8 @@ def conclude(
 
 
 def calm_decide(undisturbed: Sequence[Record], experiment: Experiment) -> bool:
-    """Whether only undisturbed blocks decide: if the rule asks for it, as for a gate, and there are enough of them."""
+    """Whether only undisturbed blocks decide. They do if the stop rule asks for it, as gates do, and if there are
+    enough."""
     calm = len({record.block for record in undisturbed if record.timed}) >= experiment.stop.min_blocks
     return calm and experiment.stop.rule == "calm"
 

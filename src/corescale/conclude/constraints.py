@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Declared bounds on metrics: which configurations are shown to meet them, which to break them, and which neither.
+"""Declared bounds on metrics: which configurations meet them, which break them, and for which this is not shown.
 
 The mean of a metric's logarithm is compared with the limit; if a value is not positive, the plain mean is. Its t
-interval holds whenever one looks: the planned looks share the error, and between two looks the interval does not
-change. The variance is that of the configuration's own launches, and the others lend it a few degrees of freedom, as in
-the race.
+interval may be read at any time: the planned looks divide the error among them, and between two looks the interval does
+not change. The variance comes from the configuration's own launches, plus a few degrees of freedom from those of the
+others, as in the race.
 """
 
 import itertools
@@ -36,7 +36,8 @@ class Judged:
 
     metric: str
     state: Literal["meets", "breaks", "not shown"]
-    """`breaks`: it is shown to break it; it reports no value; or its estimate breaks it and the scatter is unknown"""
+    """`breaks`: the interval is beyond the limit; or no value was reported; or the estimate is beyond it and its
+    scatter is unknown"""
     value: Interval
     """the metric, or its multiple of the baseline (`relative`); no ends while its scatter is unknown"""
     limit: str
@@ -46,7 +47,7 @@ class Judged:
 
     @property
     def said(self) -> str:
-        """`bytes = 1.1x [1.06, 1.14], not <= 1.04x baseline`, or that it is not shown to be."""
+        """What a message says, such as `bytes = 1.1x [1.06, 1.14], not <= 1.04x baseline`."""
         if math.isnan(self.value.estimate):
             return f"{self.metric} was not reported{self.limit}"
         if self.state == "not shown":

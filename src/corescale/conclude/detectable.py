@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The smallest difference that n blocks of a comparison show, from pairs of one command with itself. n log-ratios are
-drawn again and again, in stretches of consecutive ones, so that a noisy spell stays together. Each gets a random sign,
-because the order within a pair is random. A slowdown by d is shown in a draw if its interval, shifted by d, lies above
-0. That must happen in POWER of the draws, and two standard errors more, because the draws are few.
+drawn many times, in stretches of consecutive pairs, so that a noisy period stays together. Each log-ratio gets a random
+sign, because the order within a pair is random. A draw shows a slowdown by d if its interval, shifted by d, lies above
+0. The share of draws that show it must exceed POWER by two standard errors, because the draws are few.
 """
 
 import bisect
@@ -17,11 +17,11 @@ from corescale.conclude import stats
 STATED = 0.98
 """confidence of a gate: of 100 equal commands, at most one is called slower and at most one faster"""
 CONFIDENCE = 1 - (1 - STATED) / 2
-"""confidence of its interval at each of two looks"""
+"""confidence of a gate's interval at each of its two looks"""
 POWER = 0.9
 """share of true differences of that size that must be shown"""
 MOST_BLOCKS = 200
-"""the longest wait for a gate; 200 blocks show a third of the difference that 20 show"""
+"""the most blocks of a gate; 200 blocks show a third of the difference that 20 show"""
 DRAWS, SEED = 400, 20_261_124
 STRETCHES = 20
 """parts into which the pairs are cut: enough for random draws, and each long enough to contain a noisy period"""
@@ -55,8 +55,8 @@ def needed(log_ratios: npt.ArrayLike, difference: float) -> int | None:
 
 
 def alarms(log_ratios: Sequence[float], blocks: int) -> tuple[int, int]:
-    """How many gates, each of this many consecutive pairs, call equal commands faster or slower; and how many gates
-    there are."""
+    """How many gates, each of this many consecutive pairs, wrongly find a difference between equal commands; and of how
+    many gates."""
     gates = [log_ratios[k : k + blocks] for k in range(0, len(log_ratios) - blocks + 1, blocks)]
     found = [stats.hodges_lehmann(gate, CONFIDENCE) for gate in gates]
     return sum(not one.covers(0.0) for one in found), len(gates)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Forecasts of time at other numbers of cores, and how earlier forecasts of that kind have fared.
+"""Forecasts of time at other numbers of cores, and scores of earlier forecasts.
 
 A forecast is *sealed* if it was written down before its p was measured. It is made *afterwards* if it comes from the
 smaller p of a finished run: the larger p were measured then, but the forecast does not use them.
@@ -23,8 +23,8 @@ from corescale.declare.grid import configurations
 from corescale.records import Configuration, Level, Record
 
 FAR = 4.0
-"""a model is trusted up to this multiple of the largest measured p: the track record tests a multiple of 2, and twice
-as much is allowed"""
+"""a model is trusted up to this multiple of the largest measured p; the track record tests a multiple of 2, and twice
+that is allowed"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +40,13 @@ class Prediction:
     measured: tuple[float, float]
     """smallest and largest p measured"""
     there: Interval | None = None
-    """the time that was measured at p itself"""
+    """the time measured at p, if it was"""
     crowded: Interval | None = None
-    """the time of p threads or ranks that shared fewer cores; it says nothing about p cores"""
+    """the measured time of p threads or ranks on fewer cores; it says nothing about p cores"""
 
     @property
     def beyond(self) -> float:
-        """p over the largest p measured."""
+        """p divided by the largest measured p."""
         return self.p / self.measured[1]
 
 
@@ -67,7 +67,7 @@ class Scored:
 
     @property
     def covered(self) -> bool | None:
-        """Whether the interval holds what was measured; None if the forecast had no interval."""
+        """Whether the interval contains the measured time; None if the forecast had no interval."""
         low, high = self.forecast.low, self.forecast.high
         return None if low is None or high is None else low <= self.measured <= high
 
@@ -79,7 +79,7 @@ class Scored:
 
 NORMAL_FORM = "normal-form"
 MODEL_NAMES = (*MODELS, NORMAL_FORM)
-"""models of p by which a forecast can be made; without a name, the model that a scan would choose"""
+"""models of p for forecasts; if none is named, the scan's choice is used"""
 
 
 def predict(records: Sequence[Record], experiment: Experiment, p: int, model: str = "") -> tuple[Prediction, ...]:
@@ -136,7 +136,7 @@ def half(experiment: Experiment) -> tuple[Configuration, ...]:
 
 
 def to_seal(records: Sequence[Record], experiment: Experiment) -> list[dict[str, Any]]:
-    """What is written down about each curve before its largest p is measured, as JSON values."""
+    """The forecast of each curve that is sealed before its largest p is measured, as JSON values."""
     largest: dict[tuple[tuple[str, Level], ...], int] = {}
     for c in configurations(experiment):
         if not experiment.is_serial(c):

@@ -69,7 +69,7 @@ def frame(
 
 
 A_SECOND = 1.2345678
-"""the assumed time of a launch, and the assumed value of its metrics: a number that formulas do not cancel by chance"""
+"""assumed value of a launch's time and metrics: an odd number, so that no formula is 0 by chance"""
 
 
 def foreseen(experiment: Experiment, cores: int) -> "pd.DataFrame":
@@ -113,8 +113,8 @@ def _cell(formula: arithmetic.Expression, row: Mapping[str, Level]) -> float:
 def selected(rows: "pd.DataFrame", selection: Selection, among: "pd.DataFrame | None" = None) -> "pd.Series":
     """Which rows have these levels: a column of truth values.
 
-    EXTREMES are those of `among`, by default the rows; if the selection says so, of the rows that are not
-    oversubscribed.
+    EXTREMES (such as max) are those of `among`, by default of `rows`; if the selection says so, oversubscribed rows are
+    ignored.
     """
     chosen, levels_of = rows["status"].notna(), rows if among is None else among
     if "oversubscribed" in selection:
@@ -125,7 +125,7 @@ def selected(rows: "pd.DataFrame", selection: Selection, among: "pd.DataFrame | 
 
 
 def _meant(column: "pd.Series", level: Level) -> Sequence[Level]:
-    """The levels of a column that one word means: an allocator's name also means the one given by its path."""
+    """The levels of a column that a word matches: an allocator's name also matches its path."""
     if level in EXTREMES:
         return extreme(level, column)
     return [level, *(one for one in column.unique() if allocators.means(one, level))]

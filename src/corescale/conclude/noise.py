@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What makes a launch or an experiment doubtful: fixed rules on what the machine did, never on how long it took.
+"""Flags noisy launches and experiments, by fixed rules on what the machine did, never on how long a launch took.
 
 Leaving out slow launches biases every time towards the fast mode. Leaving out launches during which others took the
-cores does not, unless one configuration attracts such disturbances. Both results are shown, with and without flagged
-blocks.
+cores does not, unless one configuration attracts such disturbances. Results are shown both with and without the
+disturbed blocks.
 """
 
 import math
@@ -28,11 +28,11 @@ class Rule:
     form: str
     """format of the number, with its unit"""
     says: str
-    """what is true of the worst launch, whose number replaces `{}`"""
+    """the sentence about the worst launch, whose number replaces `{}`"""
     from_outside: bool = False
-    """The disturbance comes from other programs or machines, so a block may be excluded if every launch was affected.
-    More threads gather more steal, because the host takes nothing from an idle CPU: a disturbance that a configuration
-    causes is part of its cost."""
+    """Whether the disturbance comes from other programs or machines, so that a block may be excluded if all its
+    launches were affected. A disturbance that a configuration itself causes is part of its cost: for example, more
+    threads have more steal, because the host takes nothing from an idle CPU."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +52,16 @@ def _share(part: float, rest: float) -> float:
 
 def _foreign(record: Record) -> float:
     capacity = record.wall * (record.noise.cpus or 0)
-    return min(1.0, (record.noise.foreign or 0.0) / capacity) if capacity > 0 else 0.0  # ticks are coarser than it
+    return min(1.0, (record.noise.foreign or 0.0) / capacity) if capacity > 0 else 0.0  # at most 1, as ticks are coarse
 
 
 FULL = 0.9
-"""if a program used at least this share of its CPUs' time, its threads wait for each other and not for other
-programs"""
+"""if a program used at least this share of its CPUs' time, its threads waited for each other's CPUs, not for those of
+other programs"""
 
 
 def _waits_for_itself(record: Record) -> bool:
-    """Whether it ran more threads than it has CPUs: threads that ran count, not only those that were asked for."""
+    """Whether it ran more threads than it had CPUs, counting the threads that ran and not only those asked for."""
     cpus = {(process.node, cpu) for process in record.processes for cpu in process.affinity}
     return record.oversubscribed or (bool(cpus) and record.effective_cores >= FULL * len(cpus))
 
@@ -74,8 +74,8 @@ def _switches(record: Record) -> float:
 
 
 def _waiting(record: Record) -> float:
-    """Waiting as a share of the time in which threads wanted a core. Only threads that samples saw count, in both
-    times. The floor of CPU time is scaled by the share of CPU time that was seen.
+    """Waiting as a share of the time in which threads wanted a core. Both times include only sampled threads, so the
+    floor of CPU time is scaled by the share of the CPU time that was sampled.
     """
     cpu = record.user + record.system
     seen = cpu if record.noise.on_cpu is None else record.noise.on_cpu
@@ -112,8 +112,9 @@ def flag_launches(records: Sequence[Record]) -> tuple[Flag, ...]:
 def disturbed(records: Sequence[Record], flags: Iterable[Flag]) -> frozenset[int]:
     """The blocks in which every launch that started was flagged for a disturbance from outside.
 
-    If one flagged launch removed its block, the configuration that draws the flags would lose its slow launches: such
-    intervals covered the truth in as little as 6% of experiments (scripts/bench coverage undisturbed).
+    If a single flagged launch removed its block, a configuration that attracts flags would lose its slow launches.
+    Intervals computed like that covered the truth in as little as 6% of experiments (scripts/bench coverage
+    undisturbed).
     """
     hit = {flag.launch for flag in flags if RULES[flag.rule].from_outside}
     calm = {one.block for k, one in enumerate(records) if k not in hit and one.status != "not-started"}
@@ -143,8 +144,8 @@ def drift(log_times: npt.ArrayLike, configurations: npt.ArrayLike) -> tuple[Find
     """Trend and autocorrelation of the launches' residuals (log time less its configuration's median), in the order in
     which they ran.
 
-    `configurations`: a number for the configuration of each launch. Random order within blocks keeps ratios valid under
-    either; absolute times and their intervals suffer.
+    `configurations`: a number for the configuration of each launch. Ratios stay valid under both, because the order
+    within blocks is random; absolute times and their intervals do not.
     """
     residual, _ = _residuals(log_times, configurations)
     ranks, moves = rankdata(residual), "times move in one direction over the experiment"
@@ -162,8 +163,8 @@ class CarryOver:
     launches: int
     """launches right after it"""
     spoils: float
-    """Largest share of the effect in a ratio with another configuration: how much more often that one's launches came
-    right after it than its own did."""
+    """Largest share of the effect that biases a ratio with another configuration: how much more often that one's
+    launches came right after this configuration than its own did."""
 
 
 def carry_over(log_times: npt.ArrayLike, configurations: npt.ArrayLike) -> CarryOver | None:
@@ -214,7 +215,7 @@ def _residuals(log_times: npt.ArrayLike, configurations: npt.ArrayLike) -> tuple
 
 
 def _finding(rule: str, x: npt.NDArray[np.floating], y: npt.NDArray[np.floating | np.integer], says: str) -> Finding:
-    """Correlation against three of its standard errors under independence: about 1 false alarm in 400."""
+    """Compares the correlation with three of its standard errors under independence: about 1 false alarm in 400."""
     if x.size < FEWEST_FOR_CORRELATION or np.ptp(x) == 0 or np.ptp(y) == 0:
         return Finding(rule, math.nan, math.inf, says)
     return Finding(rule, float(np.corrcoef(x, y)[0, 1]), min(0.95, 3 / math.sqrt(x.size)), says)

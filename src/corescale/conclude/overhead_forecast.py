@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Forecasts from a sum of factors of the overhead: one fit for all sizes, T(p) = p_ref T(p_ref) (1 + f) / p for each.
+"""Forecasts from a formula of the overhead f: one fit for all sizes, and T(p) = p_ref T(p_ref) (1 + f) / p for each.
 
-The interval combines the half widths of f and of T(p_ref) as if they were independent. Like those of a scan, such
-forecasts are scored: made from a run's p <= P / 2, and compared with what it measured at P.
+The interval combines the half widths of f and of T(p_ref) as if they were independent. Like a scan's forecasts, these
+can be scored: a forecast from a run's p <= P / 2 is compared with its measured time at P.
 """
 
 import ast
@@ -31,7 +31,8 @@ WHERE = "--overhead"
 
 
 def split(model: str) -> tuple[str, ...]:
-    """The formulas of a sum: `p / points + p` has two; brackets stay together. UsageError for no formula."""
+    """The terms of a sum: `p / points + p` has two. Sums in brackets are one term. Raises UsageError if there is
+    none."""
     arithmetic.parse(model, WHERE)
     tree = ast.parse(model.strip(), mode="eval").body
     parts: list[str] = []
@@ -42,11 +43,11 @@ def split(model: str) -> tuple[str, ...]:
 
 
 def predict(records: Sequence[Record], experiment: Experiment, p: int, models: Sequence[str]) -> tuple[Prediction, ...]:
-    """The time at p for every combination of the factors that do not make p, by the model that predicts best.
+    """The time at p for every combination of the factors that do not determine p, by the model that predicts best.
 
-    Sizes share a fit. A factor that is not a size, such as a threading system, has a fit for each level. Threads and
-    ranks have separate fits if both make p. Raises UsageError for a formula of something that p alone does not
-    determine, such as `ranks`, or if nothing can be fitted.
+    Sizes share a fit. A factor that is not a size, such as a threading system, has a fit for each level. If both
+    threads and ranks determine p, each has a separate fit. Raises UsageError for a formula of something that p alone
+    does not determine, such as `ranks`, or if nothing can be fitted.
     """
     rows, asked = _asked(records, experiment, models)
     return tuple(
@@ -60,7 +61,7 @@ LAYOUT_SUMS = (
     "(threads - 1) + (ranks - 1) + (nodes - 1)",
     "(threads - 1) + (ranks * nodes - 1)",
 )
-"""sums that are tried for layouts if none is asked for; each is 0 at 1x1x1"""
+"""formulas that are tried for layouts if none is given; each is 0 at 1x1x1"""
 IN_LAYOUT = ("threads", "ranks", "nodes")
 
 
@@ -168,7 +169,7 @@ def _chosen(rows: "pd.DataFrame", experiment: Experiment, asked: Asked) -> Overh
     try:
         found = configurations(rows, experiment, "time", asked.formulas, {})
     except UsageError as error:
-        error.where = WHERE  # not the name that the formula has here
+        error.where = WHERE  # not the internal name of the formula
         raise
     choice = choose(found.measured, found.factors, asked.sums, experiment.stop.confidence)
     if choice.best is None:
@@ -207,8 +208,8 @@ def _forecasts(
     *,
     measured: bool,
 ) -> Sequence[Prediction]:
-    """The time at a point, for every combination of the factors that do not make p. `measured`: it was measured, or
-    lies between measured points."""
+    """The time at a point, for every combination of the factors that do not determine p. `measured`: the point was
+    measured, or lies between measured points."""
     best = choice.best
     assert best is not None, "refused above"
     made, p = [], point["p"]
@@ -225,7 +226,7 @@ def _forecasts(
 
 
 def _scattered(seconds: Interval, reference: Interval) -> Interval:
-    """An interval in proportion to a reference, widened by the reference's own; in logarithms."""
+    """An interval relative to a reference, widened by the reference's own interval, in logarithms."""
     ends = (seconds.low, reference.low), (seconds.high, reference.high)
     if any(one is None or other is None or not (one > 0 and other > 0) for one, other in ends):
         return seconds

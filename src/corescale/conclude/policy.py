@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which block comes next, and when there is none. Each policy, like a Race, accumulates the records of complete blocks.
 
-Measuring stops by a width that was declared beforehand and is looked at only as planned, never by significance.
+Measuring stops when intervals have a width declared beforehand, checked only at planned looks; never because a
+difference is significant.
 """
 
 import math
@@ -38,8 +39,8 @@ class Decision:
     reached_width: float | None
     """relative half width of the widest interval; None if one has no interval yet"""
     reason: Reason | None
-    """`width`, `proved`, `decided`: reached. `blocks`, `budget`: given up; the reached width is the tolerance that was
-    attained. None: continue"""
+    """`width`, `proved` or `decided`: the goal is reached. `blocks` or `budget`: given up, at the width reached. None:
+    continue"""
 
 
 class Uniform:
@@ -97,7 +98,7 @@ class Uniform:
 
 
 class Decided(Uniform):
-    """All configurations up to the first look; from there on those that open findings compare."""
+    """Launches all configurations up to the first look; after it, only those that open findings compare."""
 
     def __init__(self, experiment: Experiment) -> None:
         super().__init__(experiment)
@@ -144,14 +145,15 @@ class Undisturbed(Uniform):
         return Decision(None, "blocks" if enough else "budget" if self._spent(self.blocks) else None)
 
     def _decide(self, calm: Sequence[Record], last: int) -> bool:
-        """Whether the undisturbed blocks up to this one decide whether it is slower than asked."""
+        """Whether the undisturbed blocks up to this one decide the gate."""
         limit = self.experiment.stop.width
         found = compare([record for record in calm if record.block <= last], self.experiment, {"time": limit})
         return all(one.gate != "inconclusive" for one in found)
 
 
 class Halved(Uniform):
-    """As many blocks at p <= P / 2 as intervals need; then uniform blocks; only these are read.
+    """As many blocks at p <= P / 2 as an interval needs, and then uniform blocks. Only the uniform blocks give the
+    answer.
 
     `between`: called before each of the uniform blocks.
     """
@@ -183,11 +185,11 @@ class Halved(Uniform):
 
 
 UNIFORM: Mapping[str, type[Uniform]] = {"decided": Decided, "calm": Undisturbed}
-"""rules that launch blocks of everything and end in their own way"""
+"""stop rules with a policy of their own, which launches all configurations"""
 
 
 def uniform(experiment: Experiment) -> Uniform:
-    """Blocks of everything, until the experiment's rule ends them."""
+    """The policy that launches blocks of all configurations until the experiment's rule ends them."""
     return UNIFORM.get(experiment.stop.rule, Uniform)(experiment)
 
 
@@ -196,8 +198,8 @@ def decision(
 ) -> Decision:
     """Why measuring ended. A race attains a bound of the regret, and no width.
 
-    `said`: every answer of a study, if known. `finished`: it was not interrupted. A clock may have ended it although
-    the records alone show time for one more block.
+    `said`: every answer of a study, if known. `finished`: it was not interrupted. The clock may end a run although its
+    records alone leave time for one more block.
     """
     if experiment.stop.rule != "race":
         policy = uniform(experiment)
@@ -212,7 +214,7 @@ def decision(
 
 
 def still_running(records: Sequence[Record], experiment: Experiment) -> tuple[Configuration, ...]:
-    """The configurations worth another launch: what all are compared with, and what did not fail too often.
+    """The configurations worth another launch: the reference of all comparisons, and those that did not fail too often.
 
     If launches may fail (-i), no number of failures is too many.
     """
@@ -245,7 +247,7 @@ def _log_ratios(records: Sequence[Record], experiment: Experiment) -> list[Inter
 
 
 def too_few(experiment: Experiment) -> str:
-    """Why the blocks that are asked for can decide nothing, before any was made; empty if they can."""
+    """Why the number of blocks asked for cannot decide anything, known before the first block; empty if it can."""
     stop, k = experiment.stop, len(configurations(experiment)) - 1
     if stop.rule != "replicates" or k < 1 or not (experiment.scans or experiment.compares):
         return ""

@@ -14,12 +14,13 @@ from corescale.records import Configuration, Phase, Record
 
 
 def at_least(record: Record, name: str) -> float:
-    """The same table, but a capped launch counts with the time until it was killed, so it seems better than it is."""
+    """The response as in the table, but a capped launch counts with the time until it was killed, so that it seems
+    faster than it is."""
     return record.wall if record.status == "capped" else record.response(name)
 
 
 DIGITS = 9
-"""significant digits by which values of a response are distinguished; a clock's values have more"""
+"""significant digits to which values of a response are compared; a clock's values have more"""
 
 
 class Step:
@@ -62,8 +63,9 @@ class Step:
 def half_steps(logs: Floats, step: float, variances: Floats | None = None) -> Floats:
     """The rounding error of each column's mean log response.
 
-    Half a step if launches scatter by less than that; else rounding is part of their noise, and its mean is 0.
-    `variances`: further variances of one launch of each column, in addition to those of the columns themselves.
+    It is half a step if launches scatter by less than that. Otherwise it is 0, because rounding is then part of the
+    noise, with a mean of 0. `variances`: other estimates of the variance of one launch of each column, used together
+    with the columns' own.
     """
     known = np.isfinite(logs)
     count = np.maximum(known.sum(axis=0), 1)

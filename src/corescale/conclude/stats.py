@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Intervals for paired launches: exact ones of the signed-rank family, and those that follow by monotone maps.
+"""Intervals for paired launches: exact signed-rank intervals, and monotone functions of them.
 
 The unit is the launch; a block launches every configuration once in random order. If the machine's noise hits both
 configurations of a pair equally, the order drawn for the block makes the sign of (log-ratio - truth) a fair coin,
 whatever the noise looks like: skewed, two modes, correlated over launches, in bursts. The signed-rank interval needs
-just that, so it is exact then; docs/measuring.md has the measured coverage, and what happens otherwise.
+only that, so it is then exact. docs/measuring.md has the measured coverage, also for noise that hits the two
+differently.
 
 Logarithms are natural, times in seconds. NaN marks a launch that failed or was not made; its pairs are left out.
 """
@@ -17,13 +18,13 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-import scipy  # loads its parts when they are used; a command line that is refused uses none
+import scipy  # it loads its parts on first use, so a command line that is refused loads none
 
 Floats = npt.NDArray[np.float64]
 
 EXACT_UP_TO = 200
-"""Most pairs for which the null distribution is computed; beyond, the normal distribution with continuity correction is
-off by < 1e-4."""
+"""Most pairs for which the exact null distribution is computed; for more, the error of the normal distribution with
+continuity correction is below 1e-4."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +36,10 @@ class Interval:
     low: float | None
     high: float | None
     confidence: float | None
-    """what the method attains; at least what was asked for, because ranks are discrete (8 blocks: 96.1% for 95%)"""
+    """the confidence that the method attains. It may exceed the one asked for, because ranks are discrete (8 blocks:
+    96.1% for 95%)"""
     n: int
-    """blocks (or launches) behind it"""
+    """number of blocks (or launches) that it is computed from"""
 
     @property
     def half_width(self) -> float | None:
@@ -45,7 +47,7 @@ class Interval:
         return None if self.low is None or self.high is None else (self.high - self.low) / 2
 
     def covers(self, value: float) -> bool:
-        """Whether the value cannot be ruled out; without an interval nothing can."""
+        """Whether the interval does not rule out the value; without an interval, no value is ruled out."""
         return self.low is None or self.high is None or self.low <= value <= self.high
 
     def map(self, monotone: Callable[[float], float]) -> "Interval":
@@ -62,7 +64,7 @@ Decision = Literal["faster", "slower", "no difference shown", "too few blocks"]
 
 
 def decide(ratio: Interval) -> Decision:
-    """What an interval of T_other / T_reference says about the other."""
+    """The decision about `other` from an interval of T_other / T_reference."""
     if ratio.low is None or ratio.high is None:
         return "too few blocks"
     if ratio.high < 1:
@@ -94,7 +96,7 @@ def ratio_interval(times_a: npt.ArrayLike, times_b: npt.ArrayLike, confidence: f
 def ratio_of_means(a: npt.ArrayLike, b: npt.ArrayLike, confidence: float = 0.95) -> Interval:
     """Mean a / mean b of pairs, with the t interval of its logarithm by the delta method.
 
-    Slow launches count by their cost. If they are rarer than one in n, none may have been seen.
+    Slow launches count with their full time. If they are rarer than one in n, the sample may contain none.
     """
     first, second = positive(a), positive(b)
     both = np.isfinite(first) & np.isfinite(second)
@@ -145,7 +147,8 @@ def median_rank(n: int, confidence: float) -> int:
 
 
 def typical_times(times: npt.ArrayLike) -> Floats:
-    """Robust location of each column of blocks x configurations: exp of the pseudomedian of log time, NaN for none."""
+    """Robust location of each column of blocks x configurations: exp of the pseudomedian of log time; NaN without
+    times."""
     columns = np.log(positive(times)).T
     return np.array([math.exp(hodges_lehmann(column).estimate) for column in np.atleast_2d(columns)])
 
@@ -183,7 +186,7 @@ def bonferroni(confidence: float, statements: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Regret:
-    """How much slower than the best configuration one may be, as a fraction of the best time."""
+    """The amount by which a configuration may be slower than the best one, as a fraction of the best time."""
 
     estimate: float
     """T / T(best) - 1, at least 0"""
@@ -191,11 +194,12 @@ class Regret:
     """the true regret is at most this, for all configurations together; None if n allows no bound, or if it never
     ran"""
     n: int
-    """fewest blocks behind any comparison that it rests upon"""
+    """least number of blocks of any comparison that it is computed from"""
 
 
 def excess(log_bound: float) -> float | None:
-    """The share by which a bound on a log-ratio exceeds 1; None if it says nothing: beyond 1000 times."""
+    """The share by which the bound of a ratio exceeds 1, from its logarithm; None if the ratio exceeds 1000, which says
+    nothing."""
     return math.expm1(max(log_bound, 0.0)) if log_bound <= math.log(1000) else None
 
 
@@ -236,7 +240,7 @@ def _null_distribution(n: int) -> Floats:
 
 @functools.lru_cache(maxsize=256)
 def _rank_sum_distribution(ranks: tuple[int, ...]) -> Floats:
-    """Probabilities of 0, 1, ... for the sum of those ranks whose fair coin shows heads."""
+    """Probabilities of 0, 1, ... for the sum of ranks, each of which is included with probability 1/2."""
     distribution: Floats = np.zeros(sum(ranks) + 1)
     distribution[0] = 1.0
     for rank in ranks:
@@ -249,7 +253,7 @@ Statistic = Literal["mean", "median"]
 STATISTICS: dict[Statistic, Callable[..., Floats]] = {"mean": np.mean, "median": np.median}
 RESAMPLES = 1999
 SEED = 20_200_714
-"""Fixed: equal records give equal intervals."""
+"""A fixed seed, so that equal records give equal intervals."""
 
 
 def bootstrapped(values: npt.ArrayLike, statistic: Statistic = "mean", confidence: float = 0.95) -> Interval:
@@ -274,6 +278,6 @@ def finite(values: npt.ArrayLike) -> Floats:
 
 
 def positive(values: npt.ArrayLike) -> Floats:
-    """Times as an array in which what is not a positive finite time is NaN."""
+    """Times as an array, in which values that are not positive and finite are NaN."""
     array = np.asarray(values, dtype=np.float64)
     return np.where(np.isfinite(array) & (array > 0), array, np.nan)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two samples that are not paired: times of two machines, and where a number changed over the commits of a project."""
+"""Statistics of two unpaired samples: the ratio of two machines' times, and change points over a project's commits."""
 
 import functools
 import math
@@ -39,7 +39,7 @@ def _rank_sums(m: int, n: int) -> Floats:
         return np.asarray(scipy.special.ndtr((counts + 0.5 - m * n / 2) / deviation), dtype=np.float64)
     chances: Floats = np.zeros(m * n + 1)
     chances[0] = 1.0
-    for k in range(1, m + 1):  # Gaussian binomials: times (1 - x^(n + k)) / (1 - x^k), and k / (n + k) to stay a chance
+    for k in range(1, m + 1):  # Gaussian binomials: times (1 - x^(n + k)) / (1 - x^k); k / (n + k) keeps the sum at 1
         if n + k <= m * n:
             chances[n + k :] -= chances[: -(n + k)].copy()
         for start in range(k):
@@ -49,17 +49,17 @@ def _rank_sums(m: int, n: int) -> Floats:
 
 
 MOST_RANK_SUMS = 1600
-"""products of two sample sizes, up to which the null distribution of their rank sum is computed"""
+"""largest product of two sample sizes for which the exact null distribution of the rank sum is computed"""
 
 
 FEWEST = 4
-"""commits on either side of a change point: fewer cannot differ by chance as rarely as LEVEL"""
+"""least number of commits on either side of a change point; with fewer, no p-value can be as small as LEVEL"""
 LEVEL = 0.01
-"""error over all places of a series together: of 100 histories that never change, one shows a change point"""
+"""error for a whole series: of 100 histories that never change, one shows a change point"""
 
 
 def change_points(values: Sequence[float]) -> tuple[int, ...]:
-    """Positions of the first values after a change, in order; of positive numbers, one for each commit in order."""
+    """The positions of the first value after each change. `values`: positive numbers, one for each commit in order."""
     return tuple(sorted(_split(np.asarray(values, dtype=np.float64), 0)))
 
 
@@ -72,6 +72,7 @@ def _split(values: np.ndarray[tuple[int], np.dtype[np.float64]], first: int) -> 
     shown = {k: abs(math.log(one.estimate)) for k, one in found.items() if one.low is not None and not one.covers(1.0)}
     if not shown:
         return []
-    # The place where the parts differ most clearly: the shift, weighted like a mean of that many values on either side.
+    # The place with the clearest difference: the shift, divided by the standard error of a difference of two such
+    # means.
     at = max(shown, key=lambda k: shown[k] * math.sqrt(k * (values.size - k)))
     return [*_split(values[:at], first), first + at, *_split(values[at:], first + at)]

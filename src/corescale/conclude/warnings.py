@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must be printed beside the numbers: noisy launches, drift, times too short to trust, metrics that disagree."""
+"""The warnings to print next to the numbers: noisy launches, drift, times too short to trust, metrics that disagree."""
 
 import math
 from collections import Counter
@@ -21,7 +21,7 @@ from corescale.records import Configuration, Level, Record
 
 @dataclass(frozen=True, slots=True)
 class Warnings:
-    """Warnings, one line each, and the launches that a rule on noise flagged."""
+    """Warnings, one line each, and the launches that are flagged as noisy."""
 
     lines: tuple[str, ...]
     noisy: frozenset[int]
@@ -33,7 +33,7 @@ class Warnings:
 def warnings(records: Sequence[Record], experiment: Experiment, width: float | None = None) -> Warnings:
     """Warnings by rules fixed beforehand, on what the machine did; never on how long a launch took.
 
-    `width`: relative half width of the widest interval, where there is one.
+    `width`: relative half width of the widest interval, or None.
     """
     places = [k for k, record in enumerate(records) if record.timed]
     timed = [records[k] for k in places]
@@ -41,7 +41,7 @@ def warnings(records: Sequence[Record], experiment: Experiment, width: float | N
     bad = noise.disturbed(timed, flags)
     undisturbed = tuple(record for record in records if not record.timed or record.block not in bad)
     busy, noisy = _flagged(flags, timed, width)
-    told = timed or records  # a race without anything to compare has only launches before its blocks
+    told = timed or records  # a race with nothing to compare has only launches that precede its blocks
     failing, recorded = _recorded(told, experiment)
     lines = [
         *failing,
@@ -70,7 +70,8 @@ def _unreported(records: Sequence[Record], experiment: Experiment) -> Iterator[s
 
 
 def _recorded(records: Sequence[Record], experiment: Experiment) -> tuple[list[str], list[str]]:
-    """What is doubtful by the records themselves: about launches that failed and count, and about all others."""
+    """The warnings that records carry: those of launches that failed and still count, and those of all other
+    launches."""
     failed = [(experiment.command(record.configuration).name, outcome(record)) for record in records if record.let_fail]
     failing = Counter(f"{name} {said}, and counts: -i" for name, said in failed).items()
     recorded = Counter(said for record in records for said in record.warnings).items()
@@ -79,7 +80,7 @@ def _recorded(records: Sequence[Record], experiment: Experiment) -> tuple[list[s
 
 
 def _quantised(records: Sequence[Record], experiment: Experiment) -> list[str]:
-    """If the response is quantised in steps that hide what is asked for."""
+    """A warning if the response is quantised in steps larger than the difference asked for."""
     step = Step.of(records, experiment.response)
     typical = median([record.response(experiment.response) for record in records])
     if not (typical > 0 and step > experiment.stop.within * typical):
@@ -91,7 +92,8 @@ def _quantised(records: Sequence[Record], experiment: Experiment) -> list[str]:
 
 
 def _left_running(records: Sequence[Record]) -> Iterator[str]:
-    """Launches that ended by themselves; if a launch is killed, so is everything that it started."""
+    """A warning about processes that outlived their launch. Killed launches do not count, because their processes are
+    killed too."""
     found = [record.leftovers for record in records if record.leftovers and record.status not in ("timeout", "capped")]
     if found:
         most = max(found)
@@ -100,7 +102,7 @@ def _left_running(records: Sequence[Record]) -> Iterator[str]:
 
 
 def _flagged(flags: Sequence[noise.Flag], timed: Sequence[Record], width: float | None) -> tuple[list[str], list[str]]:
-    """The first rule that was broken, with the differences that can still be seen; and every rule that was."""
+    """A sentence on the first broken rule, with the differences that can still be seen, and one on each broken rule."""
     blocks = len({record.block for record in timed})
     busy, lines = list[str](), list[str]()
     for name in dict.fromkeys(flag.rule for flag in flags):
@@ -139,7 +141,7 @@ def _drift(records: Sequence[Record], experiment: Experiment) -> list[str]:
 
 
 def _nodes(records: Sequence[Record], experiment: Experiment) -> Iterator[str]:
-    """Nodes whose launches surely take longer or shorter than those of the others; a block of launches counts once."""
+    """Warnings about nodes that are certainly slower or faster than the others; each block counts as one value."""
     logs: dict[Configuration, list[float]] = {}
     placed: list[tuple[str, int, Configuration, float]] = []
     for record in records:
@@ -177,13 +179,14 @@ def _short(timed: Sequence[Record]) -> list[str]:
 
 
 def memory_kind(records: Sequence[Record]) -> str:
-    """The kind of peak memory that most launches have: figures taken in other ways are left out, not compared."""
+    """The kind of peak memory that most launches have. Figures of other kinds are left out, because kinds cannot be
+    compared."""
     known = Counter(record.peak_memory_kind for record in records if record.peak_memory_kind != "none")
     return next((of for of, _ in known.most_common(1)), "none")
 
 
 def other_memory(records: Sequence[Record]) -> list[str]:
-    """One line where some launches' figures of memory are left out."""
+    """A line that says that some launches' figures of memory are left out; none if all are used."""
     wanted = memory_kind(records)
     others = Counter(record.peak_memory_kind for record in records if record.peak_memory_kind not in (wanted, "none"))
     if not others:
@@ -194,15 +197,15 @@ def other_memory(records: Sequence[Record]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """What all launches that succeeded report for one metric."""
+    """Whether all successful launches report the same value of a metric."""
 
     metric: str
     by: tuple[str, ...]
-    """columns at whose equal levels it has one value"""
+    """the columns; launches with equal levels in all of them must report one value"""
     launches: int
     groups: int
     broken: tuple[str, ...]
-    """a sentence for each group with more values than one"""
+    """a sentence for each group of launches that reports several values"""
 
     def __str__(self) -> str:
         if self.broken:
@@ -213,7 +216,7 @@ class Agreement:
 
 
 def agreements(records: Sequence[Record], experiment: Experiment) -> tuple[Agreement, ...]:
-    """One for each metric that the experiment declares, of the launches that gave it."""
+    """The agreement of each declared metric, among the launches that report it."""
     found = (_agreement(metric, tuple(by), records, experiment) for metric, by in experiment.study.agree.items())
     return tuple(each for each in found if each.launches)
 

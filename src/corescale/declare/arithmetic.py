@@ -17,10 +17,10 @@ from corescale.errors import UsageError, nearest
 from corescale.records import Level
 
 LONGEST = 500
-"""characters; bounds the depth of the tree, and the size of numbers"""
+"""most characters of a formula, which also bounds the depth of its tree and the size of its numbers"""
 
 MOST_BITS = 1024
-"""the largest whole number: as large as the largest other number"""
+"""most bits of a whole number, so that it fits into a float"""
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "isqrt": math.isqrt,
@@ -45,7 +45,7 @@ _WRITE = f"write it with + - * / // % and {', '.join(FUNCTIONS)}"
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A formula that was read and found to be one."""
+    """A parsed formula."""
 
     text: str
     names: frozenset[str]
@@ -74,7 +74,7 @@ class Expression:
 
 @functools.lru_cache(maxsize=512)
 def parse(text: str, where: str) -> Expression:
-    """Raises UsageError for anything but the arithmetic above."""
+    """Parses a formula; raises UsageError for anything but the arithmetic above."""
     if len(text) > LONGEST:
         raise UsageError(f"formula of more than {LONGEST} characters", where=where, remedy="split it")
     try:

@@ -8,14 +8,14 @@ from corescale.declare.base import Model
 from corescale.errors import UsageError
 
 MARGIN = 0.05
-"""Largest difference of two sides that are still called equal, unless a finding names another."""
+"""Largest difference between two sides that are called equal, unless a finding names another."""
 
 EQUAL = 1e-9
 """Sides that differ by less are the same, up to rounding: `> 1` does not hold for them."""
 
 
 class Claim(Model):
-    """What is said of a ratio or a difference: `>= 1.1`, `<= 0.9`, `> 1`, or `0.95 to 1.05`."""
+    """The claimed range of a ratio or difference: `>= 1.1`, `<= 0.9`, `> 1`, or `0.95 to 1.05`."""
 
     low: float
     high: float

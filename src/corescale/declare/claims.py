@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ledger of claims: what papers say (data/claims.csv), and what machines said of it (data/verdicts.csv)."""
+"""The ledger of claims: the claims of papers (data/claims.csv), and each machine's verdicts (data/verdicts.csv)."""
 
 import csv
 import io
@@ -26,7 +26,7 @@ class Claim(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """A line of data/verdicts.csv: what one machine's run said of a finding, at one combination of levels."""
+    """A line of data/verdicts.csv: the verdict of one machine's run on a finding, at one combination of levels."""
 
     machine: str
     study: str
@@ -63,7 +63,7 @@ def recorded(known: Sequence[Verdict], new: Sequence[Verdict]) -> list[Verdict]:
 
 
 def lost(known: Sequence[Verdict], new: Sequence[Verdict]) -> list[Verdict]:
-    """The known verdicts that are decided, and that this run would replace by undecided ones."""
+    """The known decided verdicts that this run would replace by undecided ones."""
     decided = {(one.machine, one.study, one.finding, one.at) for one in new if one.verdict in DECIDED}
     renewed = {(one.machine, one.study) for one in new}
     return [

@@ -22,10 +22,10 @@ def detected(records: Sequence[Record]) -> frozenset[str] | None:
 
 
 def to_set(experiment: Experiment, records: Sequence[Record]) -> frozenset[str] | None:
-    """The known variables that the line of a launch sets: those that the programs read; None for all of them.
+    """The known variables that a launch line must set: those that the programs read; None for all.
 
-    If env reads may have missed a number of threads, as in ranks on other machines, and several were compared, all
-    variables for it stay.
+    If several numbers of threads were compared, and env reads may have been missed (as in ranks on other machines), all
+    thread variables stay.
     """
     reads = detected(records)
     if reads is None or reads & {*THREAD_VARIABLES, *RANK} or unread(experiment, reads) == "threads":
@@ -35,8 +35,8 @@ def to_set(experiment: Experiment, records: Sequence[Record]) -> frozenset[str] 
 
 
 def distinguishable(experiment: Experiment, reads: Collection[str] | None) -> tuple[Configuration, ...]:
-    """The configurations, without those that differ from another one only in `ineffective` factors; of these the one
-    with the baseline's levels is left, else the first."""
+    """The configurations that are different launches. Of those that differ only in `ineffective` factors, it keeps the
+    one with the baseline's levels, or else the first."""
     everyone, names = configurations(experiment), ineffective(experiment, reads)
     if not names:
         return everyone
@@ -51,9 +51,9 @@ def distinguishable(experiment: Experiment, reads: Collection[str] | None) -> tu
 
 
 def ineffective(experiment: Experiment, reads: Collection[str] | None) -> tuple[str, ...]:
-    """The factors whose levels are the same launch: variables that nothing reads are all that they change.
+    """The factors whose levels are all the same launch, because they change only variables that nothing reads.
 
-    `reads`: see `detected`; if nothing recorded env reads, there are none.
+    `reads`: see `detected`; if it is None, no factor is ineffective.
     """
     if reads is None or _several_programs(experiment):
         return ()
@@ -76,11 +76,12 @@ def only_in(
 
 
 Unread = Literal["", "threads", "ranks"]
-"""What the programs do not read: a number of threads that only variables tell them, or which rank they are."""
+"""What the programs do not read: the number of threads, if only variables pass it, or their rank."""
 
 
 def unread(experiment: Experiment, reads: Collection[str] | None) -> Unread:
-    """It is empty if they read it, if nothing recorded env reads, or if it reaches them in another way."""
+    """What the programs do not read. Empty if they read it, if nothing recorded env reads, or if it is passed in
+    another way."""
     if reads is None:
         return ""
     if _by_variables(experiment):
@@ -89,13 +90,12 @@ def unread(experiment: Experiment, reads: Collection[str] | None) -> Unread:
 
 
 def reads_show_p(experiment: Experiment) -> bool:
-    """Whether env reads tell if p reaches the programs. They do if only variables set the number of threads, and for
-    ranks."""
+    """Whether env reads show if p reaches the programs: they do for ranks, and for threads that only variables set."""
     return _by_variables(experiment) or _of_ranks(experiment)
 
 
 def _of_ranks(experiment: Experiment) -> bool:
-    """Whether ranks are started for the command. Ranks that it starts itself may run where no env reads are
+    """Whether corescale starts the ranks. If the command starts them itself, they may run where no env reads are
     recorded."""
     return "ranks" in _makers(experiment) and not experiment.starts_ranks
 
@@ -105,7 +105,7 @@ def _makers(experiment: Experiment) -> set[str]:
 
 
 def _by_variables(experiment: Experiment) -> bool:
-    """Whether the number of threads reaches the program by variables, and by nothing else: not even by a hook."""
+    """Whether the number of threads reaches the program only through variables, and not through a hook either."""
     used = _placeholders(experiment) & {"threads", "p"}
     other = experiment.derived or experiment.along or used or _several_programs(experiment)
     return _makers(experiment) == {"threads"} and not other

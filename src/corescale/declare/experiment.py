@@ -21,7 +21,7 @@ Verb = Literal["tune", "scan", "compare", "study"]
 MetricSource = Annotated[str, Field(pattern=metric_sources.PATTERN)]
 
 SERIAL = "serial"
-"""The command that `--serial` names: the best serial program, baseline of the speedup."""
+"""The name of the command given by `--serial`: the best serial program, which is the baseline of the speedup."""
 
 
 class Command(Model):
@@ -76,18 +76,18 @@ class Constraint(Model):
 
 
 SHOWN = "inherit"
-"""standard output, as hyperfine calls it; a record keeps its end, next to that of standard error"""
+"""hyperfine's word for showing standard output; a record then keeps the end of it, and of standard error"""
 
 
 class Weak(Model):
-    """The work grows with the threads: which column is the work per thread, and which the work."""
+    """Weak scaling: the names of the columns that hold the work per thread and the total work."""
 
     load: str = "load"
     work: str = "work"
 
 
 class Hooks(Model):
-    """Commands around the launches, as hyperfine has them; untimed, and a failing one ends the run."""
+    """Commands before and after launches, as in hyperfine. They are not timed, and a failing one ends the run."""
 
     setup: str | None = None
     prepare: str | None = None
@@ -96,20 +96,20 @@ class Hooks(Model):
 
 
 class Baseline(Model):
-    """What everything is compared with: the baseline."""
+    """The baseline, with which everything is compared."""
 
     levels: tuple[tuple[str, Level], ...] = ()
     """levels that are not the first of their factor; they need not be among those to try"""
     as_typed: tuple[str, ...] = ()
-    """factors whose level is what the shell gives: at that level nothing is set"""
+    """factors whose baseline level is the shell's own, so that nothing needs to be set"""
     allocator: str = ""
-    """the allocator that `inherited` meant when this was declared; empty if allocators.ALLOCATORS does not have it"""
+    """the allocator that was inherited when this was declared; empty if it is not in allocators.ALLOCATORS"""
     returns: bool = True
     """whether it is launched again within long blocks, so that slow drift cannot hide there"""
 
 
 class Tuning(Model):
-    """What a race adds."""
+    """The additional settings of a race."""
 
     constraints: tuple[Constraint, ...] = ()
     rehearsal: tuple[str, ...] = ()
@@ -117,7 +117,7 @@ class Tuning(Model):
 
 
 class Scaling(Model):
-    """What a scan adds."""
+    """The additional settings of a scan."""
 
     p_ref: int = Field(default=1, ge=1)
     weak: Weak | None = None
@@ -127,7 +127,7 @@ class Scaling(Model):
 
 
 class Presentation(Model):
-    """What a study file adds: how its records are shown. It changes no launch."""
+    """The additional settings of a study file: how its records are shown. They change no launch."""
 
     name: str = ""
     """empty if the experiment came from the command line"""
@@ -151,12 +151,12 @@ BEYOND_LAUNCHES: Any = {
     "scaling": {"weak"},
     "baseline": {"allocator", "as_typed"},
 }
-"""Fields that change no launch: presentation; how long to go on, because a larger budget continues what was measured;
-and what was found rather than asked, such as the levels that the shell gives. If that differs, a new run starts."""
+"""Fields that change no launch: how results are shown; how long to measure, because a larger budget continues a run;
+and facts that were found rather than asked for, such as the shell's levels. If those facts differ, a new run starts."""
 
 
 class Launching(Model):
-    """What is launched and measured beside factors, as a study file declares it too."""
+    """What is launched and measured, besides the factors. Study files have the same fields."""
 
     derived: Mapping[str, str] = {}
     """parameters that follow from the levels by declare/arithmetic.py; placeholders of the command, and columns"""
@@ -175,7 +175,8 @@ class Launching(Model):
 
 
 class Experiment(Launching):
-    """Factors with levels, the commands they apply to, the response, and when to stop; a part for what a verb adds."""
+    """Factors with levels, the commands they apply to, the response, the stop rule, and the additional settings of each
+    verb."""
 
     verb: Verb
     commands: tuple[Command, ...] = Field(min_length=1)
@@ -183,14 +184,14 @@ class Experiment(Launching):
     baseline: Baseline = Baseline()
     along: tuple[Along, ...] = ()
     omit: tuple[Selection, ...] = ()
-    """combinations of levels that are not launched: those that have every level named in one of these"""
+    """combinations that are not launched: those that match all levels of one of these selections"""
     stop: Stop = Stop()
     timeout: float | None = Field(default=None, gt=0)
     """seconds per launch"""
     cores: int | None = None
     """most threads of all ranks of a node together. Combinations with more are not launched; None: no limit"""
     left_out: tuple[str, ...] = ()
-    """what was asked or usual and is not measured here, with the reason"""
+    """what was asked for, or is usual, but is not measured here, each with the reason"""
     no_preload: str = ""
     """why no allocator can be preloaded into the program, if that was found"""
     tuning: Tuning = Tuning()
@@ -276,28 +277,29 @@ class Experiment(Launching):
 
     @property
     def compares(self) -> bool:
-        """Whether everything is compared with the first."""
+        """Whether all configurations are compared with the first."""
         return self.verb == "compare"
 
     @property
     def finds(self) -> bool:
-        """Whether the outputs that a study declares are asked for, and not which launch is the best."""
+        """Whether the answer is the outputs that a study declares, and not the best launch."""
         return self.verb == "study" and self.stop.rule != "race"
 
     @property
     def lets_fail(self) -> bool:
-        """Whether a launch that fails counts with its time, as hyperfine's -i has it."""
+        """Whether failed launches count with their times, as with hyperfine's -i."""
         return self.compares and self.ignore_failure
 
     @property
     def hash(self) -> str:
-        """Names the run folder: requests of equal launches share it, so that the same command line resumes."""
+        """A hash that names the run folder. Requests for equal launches have the same hash, so the same command line
+        resumes a run."""
         return hashlib.sha256(canonical(self.asked).encode()).hexdigest()[:12]
 
     @property
     def asked(self) -> dict[str, Any]:
-        """What decides the launches, as JSON values."""
-        timeouts = {"timeout": True} if self.timeout == self.stop.budget else {}  # that of the budget
+        """Everything that determines the launches, as JSON values."""
+        timeouts = {"timeout": True} if self.timeout == self.stop.budget else {}  # it follows from the budget
         given = {*self.baseline.as_typed}
         levels = tuple(pair for pair in self.baseline.levels if pair[0] not in given)
         typed = self.model_copy(update={"baseline": self.baseline.model_copy(update={"levels": levels})})

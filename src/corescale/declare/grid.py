@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 def _once(make: Callable[[Experiment], T]) -> Callable[[Experiment], T]:
-    """Caches the results for the last experiments: these never change, and a race asks at every block."""
+    """Caches the results for the last few experiments. They never change, and a race asks for them at every block."""
     kept: list[tuple[Experiment, T]] = []
 
     @functools.wraps(make)
@@ -42,8 +42,8 @@ def _once(make: Callable[[Experiment], T]) -> Callable[[Experiment], T]:
 def configurations(experiment: Experiment) -> tuple[Configuration, ...]:
     """Every combination of levels: the baseline first, the serial baseline (if any) last.
 
-    If several combinations are the same launch, `tune` has one of them: for example a setting of an allocator that is
-    replaced.
+    If several combinations are the same launch, `tune` keeps one of them. An example is a setting of an allocator that
+    is replaced.
     """
     left_out = _omission(experiment)
     grid = (choice for choice in _grid(experiment) if not left_out(choice, None))
@@ -57,7 +57,7 @@ def configurations(experiment: Experiment) -> tuple[Configuration, ...]:
 def baseline(experiment: Experiment) -> Configuration:
     """The baseline: each factor's first level (threads: the largest), unless `--baseline` says otherwise.
 
-    If that is more than the cores, it is the largest p that fits, with as many threads in a rank as possible.
+    If that would exceed the cores, the baseline is the largest p that fits, with as many threads per rank as possible.
     """
     chosen: dict[str, Level] = {factor.name: factor.how.baseline(factor.levels) for factor in experiment.factors}
     first = configuration(experiment, chosen | dict(experiment.baseline.levels))
@@ -75,14 +75,15 @@ def baseline(experiment: Experiment) -> Configuration:
 
 @_once
 def reference(experiment: Experiment) -> Configuration:
-    """What everything is compared with: the baseline; in a scan the first configuration of the reference p."""
+    """The configuration that all are compared with: the baseline, or in a scan the first configuration at the reference
+    p."""
     of_p_ref = (c for c in configurations(experiment) if c.layout.p == experiment.scaling.p_ref)
     now = baseline(experiment)
     return next((c for c in of_p_ref if not experiment.is_serial(c)), now) if experiment.scans else now
 
 
 def untyped(experiment: Experiment) -> tuple[tuple[str, Level], ...]:
-    """The levels of the baseline that no shell gives; none if the baseline is what this shell would launch."""
+    """The levels of the baseline that differ from this shell's; none if the baseline is what the shell would launch."""
     given = {*experiment.baseline.as_typed}
     return tuple(pair for pair in baseline(experiment).levels if pair[0] not in given and pair[1] != INHERITED)
 
@@ -111,7 +112,7 @@ def _omission(experiment: Experiment) -> Callable[[Mapping[str, Level], int | No
                                  if is_level(known[name], one, wanted)))
                 for name, wanted in selection.items() if name != "p"
             ],
-            str(selection.get("p", "")).split(),  # study_file has written it
+            str(selection.get("p", "")).split(),  # study_file has checked its form
         )
         for selection in experiment.omit
         if {*selection} <= {"p", *known}
@@ -127,14 +128,14 @@ def _omission(experiment: Experiment) -> Callable[[Mapping[str, Level], int | No
 
 
 def _is_beyond(p: int | None, limit: Sequence[str]) -> bool:
-    """Whether p meets a selection; any p does if the selection names none."""
+    """Whether p meets the limit of a selection; without a limit, any p does."""
     if not limit:
         return True
     return p is not None and (p < int(limit[1]) if limit[0] == "<" else p > int(limit[1]))
 
 
 def is_level(factor: Factor, level: Level, wanted: Level | tuple[Level, ...]) -> bool:
-    """Whether a selection that wants this of a factor means this level of it."""
+    """Whether a selection that names `wanted` for a factor matches this level."""
     names = allocators.means if factor.how.preloads else lambda level, name: str(level) == str(name)
     return any(level in extreme(one, factor.levels) if one in EXTREMES else names(level, one) for one in listed(wanted))
 
@@ -148,9 +149,10 @@ def configuration(experiment: Experiment, levels: Mapping[str, Level]) -> Config
 
 
 def choices_of_programs(experiment: Experiment) -> tuple[Configuration, ...]:
-    """A configuration for each choice of programs and libraries: of those that differ only in other levels, the first.
+    """One configuration for each choice of programs and libraries: the first of those that differ only in other levels.
 
-    A program or a file is named by the first word of a command, by any word with a slash, and by each word for a shell.
+    Words that may name a program or file are the first word of a command, any word with a slash, and every word of a
+    shell command.
     """
     rehearsed = [experiment.command(Configuration(), "rehearse")] if experiment.tuning.rehearsal else []
     commands = (*experiment.commands, *rehearsed)
@@ -183,9 +185,9 @@ def parameters(experiment: Experiment, chosen: Configuration) -> dict[str, Level
 
 
 def strange_level(experiment: Experiment, chosen: Configuration) -> str:
-    """What the experiment does not have of a configuration, such as the level `threads=7`; empty for nothing.
+    """A level of a configuration that the experiment does not have, such as `threads=7`; empty if there is none.
 
-    The levels of the baseline need not be among those to try, and the serial program has its own.
+    The levels of the baseline need not be among those to try, and the serial program has levels of its own.
     """
     if experiment.is_serial(chosen):
         return ""
@@ -207,7 +209,7 @@ def output_of(experiment: Experiment, values: Mapping[str, str]) -> Path | None:
 
 
 def launch(experiment: Experiment, chosen: Configuration, machine: Machine, phase: Phase = "measure") -> factors.Launch:
-    """What a configuration becomes: argv, environment, placement. Shown by --dry-run and run by the launcher."""
+    """The launch of a configuration: argv, environment and placement, which --dry-run shows and the launcher starts."""
     command = experiment.command(chosen, phase)
     values = {name: str(value) for name, value in parameters(experiment, chosen).items()}
     argv, output = template.fill(command.argv, values), output_of(experiment, values)
@@ -221,8 +223,7 @@ def launch(experiment: Experiment, chosen: Configuration, machine: Machine, phas
 
 
 def _as_typed(experiment: Experiment, chosen: Configuration) -> set[str]:
-    """The factors at the level that the shell gives them; a launch that keeps the baseline's level does not set it
-    again."""
+    """The factors that keep the baseline's level, if that is the shell's own, so that the launch need not set it."""
     if not experiment.baseline.as_typed:
         return set()
     now = baseline(experiment)
@@ -235,14 +236,14 @@ def smallest_p(chosen: Sequence[Factor]) -> int:
 
 
 def combinations(experiment: Experiment) -> int:
-    """Number of combinations of levels. Combinations that are the same launch count each."""
+    """The number of combinations of levels, including those that are the same launch."""
     deciding, others = _apart(experiment)
     return sum(1 for _ in _decided(experiment, deciding)) * math.prod(len(factor.levels) for factor in others)
 
 
 def _grid(experiment: Experiment) -> Iterator[dict[str, Level]]:
-    """Every combination; for `tune`, a factor that changes nothing next to the deciding ones keeps the baseline's
-    level."""
+    """Every combination. For `tune`, a factor that has no effect at the levels of the deciding factors keeps the
+    baseline's level."""
     now = dict(baseline(experiment).levels)
     deciding, others = _apart(experiment)
     for decided in _decided(experiment, deciding):
@@ -258,7 +259,7 @@ def _grid(experiment: Experiment) -> Iterator[dict[str, Level]]:
 
 
 def _apart(experiment: Experiment) -> tuple[list[Factor], list[Factor]]:
-    """The factors that decide p or whether another changes anything, and the others."""
+    """The deciding factors, which make p or determine whether another factor has an effect, and all other factors."""
     deciding = [factor for factor in experiment.factors if factor.how.decides or factor.how.makes]
     return deciding, [factor for factor in experiment.factors if factor not in deciding]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The launch: what a configuration becomes before a launcher starts it."""
+"""The launch of a configuration, as launchers start it."""
 
 import os
 import shlex
@@ -14,7 +14,7 @@ from corescale.machine import format_cpu_list
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What a configuration becomes. `environment` is a delta: None removes a variable."""
+    """The program, environment and placement of a launch. `environment` has only changes: None removes a variable."""
 
     argv: tuple[str, ...]
     shell: bool = False
@@ -29,7 +29,7 @@ class Launch:
     output: Path | None = None
     """the file that was named for standard output"""
     runtime: Path | None = None
-    """the library of `preload` that comes before all others, whatever else LD_PRELOAD has"""
+    """the library of `preload` that must come first in LD_PRELOAD"""
 
     @property
     def command(self) -> tuple[str, ...]:
@@ -54,7 +54,7 @@ class Launch:
 
     @property
     def variables(self) -> Mapping[str, str | None]:
-        """The changes to this process's environment. In an inherited LD_PRELOAD, an allocator replaces only allocators,
+        """The changes to this process's environment. An allocator replaces only allocators in an inherited LD_PRELOAD,
         so that profilers and shims stay loaded at every level.
         """
         inherited, changes = os.environ.get("LD_PRELOAD", ""), dict(self.environment)
@@ -66,8 +66,8 @@ class Launch:
         return changes
 
     def needed(self, reads: Collection[str] | None) -> "Launch":
-        """The launch without known variables that are not among `reads`, or that this shell sets to that value
-        already."""
+        """The launch without the known variables that are not in `reads`, or that already have that value in this
+        shell."""
         if reads is None:
             return self
         changes = {

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a metric can be declared as: one table, from which help, messages and the schema of study files follow."""
+"""The sources of metrics: one table, which help, messages and the schema of study files are generated from."""
 
 METRIC_SOURCES = {
     "stdout-size": "", "peak-memory": "", "cpu-time": "", "output": "KEY", "counter": "EVENT", "explain": "KIND"
 }  # fmt: skip
-"""What follows the colon of each source, if anything. A source with a key is the `gives` of one of observe's."""
+"""Each source, and what follows its colon, if anything. A source with a key is the `gives` of a source in observe/."""
 UNKEYED = tuple(name for name, key in METRIC_SOURCES.items() if not key)
 """sources that every launch has"""
 
@@ -15,7 +15,8 @@ WRITTEN = tuple(f"{name}:{key}" if key else name for name, key in METRIC_SOURCES
 
 
 def given_by(source: str) -> str:
-    """What makes a launch give a metric of this source; empty: of no source yet."""
+    """What a message says if no launch gave a metric of this source: what to do, or the reason. Empty source: not
+    declared."""
     name, _, key = source.partition(":")
     if name == "output":
         return f'let it print a line such as {{"{key}": 1.5}}'

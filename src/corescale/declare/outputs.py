@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 (more than 300 lines: every output that a study declares)
-"""What an experiment gives beyond its numbers: charts, tables and findings, each over the columns of conclude/frame.py.
+"""The outputs of an experiment: charts, tables and findings, all computed from the columns of conclude/frame.py.
 
 A column is a factor, a derived parameter, a metric, or one that every frame has (BUILT_IN).
 """
@@ -64,11 +64,11 @@ class _Reads(Model):
     """The columns that an output reads, by its parts."""
 
     def _names(self) -> Iterable[str]:
-        """The columns that it reads whole; some names may be empty."""
+        """The columns whose values it reads; some names may be empty."""
         return ()
 
     def _selections(self) -> Iterable[Selection]:
-        """The columns of which it names levels."""
+        """The selections, which name levels of columns."""
         return ()
 
     def used(self) -> Iterator[str]:
@@ -83,14 +83,14 @@ class _Reads(Model):
 
 
 class Normalise(Model):
-    """Divides y by the statistic of the rows whose columns equal `to`, among those equal in the columns `within`."""
+    """Divides y by a statistic of the reference rows: those with the levels `to`, and equal in the columns `within`."""
 
     to: Mapping[str, Level]
     within: tuple[str, ...] = ()
     inverse: bool = False
-    """divides the other way round: a speed, where y is a time"""
+    """divides the reference by y, which turns a time into a speed"""
     subtract: bool = False
-    """takes the reference away instead; for a finding that is a `difference`, so that it is one of differences"""
+    """subtracts the reference instead, for a finding that is a `difference`"""
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
@@ -126,12 +126,12 @@ class Chart(_Reads):
     steps: tuple[Selection, ...] = ()
     """for a ladder: the rows of the first rung, and what each further rung changes"""
     best: str = ""
-    """for a ladder: a rung has the level of this column with the least y, which the other blocks choose for each
-    block"""
+    """for a ladder: each rung uses the level of this column with the least y; for each block, the other blocks choose
+    it"""
     log: tuple[Literal["x", "y"], ...] = ()
     """logarithmic axes of a chart of lines; x is logarithmic anyway if its levels are few and far apart"""
     at_zero: Selection = Field(default={})
-    """launches drawn at x = 0, next to every other level of these columns, because they have none of what x counts"""
+    """the launches with these levels are drawn at x = 0, in every line, because they have none of what x counts"""
 
     @model_validator(mode="after")
     def _for_its_kind(self) -> Self:
@@ -183,10 +183,10 @@ class Table(_Reads):
 class Finding(_Reads):
     """A statement about the ratio y(a) / y(b), compared within blocks and within every other factor.
 
-    Without b it is about y(a) itself; a `difference` is y(a) - y(b), as of overheads. With `line` it is about y over
-    the straight line between its values at the least and the largest level of that factor, which is 1 if y is linear.
-    With `along` it is about the ratio of the levels of that factor from which on y is at most `at_most`. Then the sides
-    need not share blocks, so they may be machines.
+    Without b it is about y(a) itself. A `difference` is y(a) - y(b), for example of overheads. With `line` it is about
+    y, divided by the straight line between y at the least and at the largest level of that factor; the quotient is 1 if
+    y is linear. With `along` it is about a ratio of thresholds: the levels of that factor from which on y is at most
+    `at_most`. Then the sides need not share blocks, so they may be machines.
     """
 
     kind: Literal["finding"] = "finding"
@@ -197,25 +197,25 @@ class Finding(_Reads):
     b: Selection | None = None
     difference: bool = False
     best: str = ""
-    """a column of which b has the level with the least y, which the other blocks choose for each block"""
+    """a column: b uses its level with the least y; for each block, the other blocks choose that level"""
     where: Selection = Field(default={})
     """restricts both sides"""
     line: str = ""
-    """factor of numbers, at three levels or more"""
+    """a factor whose levels are three or more numbers"""
     along: str = ""
     at_most: float | None = Field(default=None, gt=0)
     each: tuple[str, ...] = ()
     """one answer for each level of these columns"""
     general: bool = False
     several: int = Field(default=0, ge=0)
-    """the claim is about the mean over the levels that neither side names, or about so many of them; else about each"""
+    """`general`: the claim is about the mean over all levels that neither side names. `several`: it is about this many
+    of them. With neither, it is about every level"""
     normalise: Normalise | None = None
     """divides within the block, before the ratio is taken"""
     needs: Mapping[str, int] = Field(default={})
-    """column -> the least that its largest level must be; for a column of words, how many levels it must have"""
+    """column -> least value of its largest level; for a column of words, least number of levels"""
     margin: float = Field(default=MARGIN, gt=0)
-    """the difference that would not matter: sides that differ by no more than this share are equal; for a `difference`,
-    by no more than this amount"""
+    """sides that differ by no more than this share count as equal; for a `difference`, by no more than this amount"""
     claim: str
 
     @field_validator("claim")
@@ -256,7 +256,8 @@ class Finding(_Reads):
 class Overheads(_Reads):
     """A statement about the overhead f = p T(p) / (p_ref T(p_ref)) - 1: which sum of factors describes it.
 
-    Launches that differ only in what makes p are of one size, whose T(p_ref) is that of its smallest p.
+    Launches that differ only in the factors that make p belong to one size. T(p_ref) of a size is the time at its
+    smallest p.
     """
 
     kind: Literal["overheads"] = "overheads"
@@ -271,20 +272,21 @@ class Overheads(_Reads):
     models: tuple[str, ...] = Field(min_length=1)
     """sums that are compared, such as "grain" and "grain + p"; the simplest is chosen unless another predicts better"""
     claim: str
-    """the model that is said to describe the overhead"""
+    """the model that, according to the claim, describes the overhead"""
     within: float = Field(default=0.05, gt=0)
-    """largest error of f, root mean square of configurations predicted from the others, of a model that describes it"""
+    """largest error of a model that describes the overhead: root mean square error of f when each configuration is
+    predicted from the others"""
     relative: bool = False
-    """`within` is a share of the root mean square of f, not of f = 1; with `fails_beyond` it is a share of times in any
-    case"""
+    """`within` is relative to the root mean square of f, instead of an absolute error of f; with `fails_beyond` it is
+    always relative to times"""
     no_better: str = ""
-    """the claim is then that this model's error is not smaller than the claimed model's by more than `within`"""
+    """if given, the claim is that this model's error is smaller than that of `claim` by at most `within`"""
     fails_beyond: float | None = Field(default=None, gt=0)
-    """the claim is then that the model, fitted where f is at most this, is off by more than `within` of the times
-    beyond it"""
+    """if given, the claim is that the model, fitted to f up to this value, misses the times beyond it by more than
+    `within`"""
     needs: Mapping[str, int] = Field(default={})
     worse_than: Selection = Field(default={})
-    """the claim is then that the model predicts worse here than where these levels are, in place of `where`"""
+    """if given, the claim is that the model predicts the launches of `where` worse than those with these levels"""
     bars: str = ""
     """a column, such as layout: the chart has bars by its levels, with the measured value next to every model"""
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests what a typed path names. It names nothing if it is too long, or if its folder may not be read."""
+"""Tests of typed paths. A path that is too long, or in a folder that may not be read, names nothing."""
 
 import os
 import stat
@@ -11,9 +11,7 @@ exists, is_file, is_folder = os.path.exists, os.path.isfile, os.path.isdir
 
 
 def real(path: str | Path) -> Path:
-    """Where a path leads if its links are followed; as typed if they go in a circle, or if the working folder was
-    removed.
-    """
+    """The path with its links resolved; as typed if the links are circular, or if the working folder was removed."""
     try:
         return Path(os.path.realpath(path))
     except OSError:
@@ -21,7 +19,7 @@ def real(path: str | Path) -> Path:
 
 
 def is_pipe(path: str | Path) -> bool:
-    """Whether it is read once, as the file of `<(COMMAND)`; never raises."""
+    """Whether the file can be read only once, like that of `<(COMMAND)`; never raises."""
     try:
         return stat.S_ISFIFO(Path(path).stat().st_mode)
     except (OSError, ValueError):
@@ -29,7 +27,7 @@ def is_pipe(path: str | Path) -> bool:
 
 
 def refusal(folder: str | Path) -> str:
-    """Why no file can be made in that folder, found by making one that has no name; empty if one can."""
+    """Why no file can be made in that folder; empty if one can. It tries to make an unnamed file there."""
     try:
         with tempfile.TemporaryFile(dir=folder):
             return ""

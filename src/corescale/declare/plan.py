@@ -12,15 +12,14 @@ from corescale.records import Configuration, Phase, Record
 T = TypeVar("T")
 
 BASELINE_EVERY = 8
-"""A block launches the baseline too if this many launches would otherwise go by without it, so that slow drift cannot
-hide."""
+"""The baseline is launched again after at most this many launches, so that slow drift cannot hide."""
 
 
 SHIFTED = 8
-"""One of this many confirmation pairs, the fifth, repeats the order of the pair before instead of reversing it. So a
-disturbance that returns every four launches then hits the other configuration. The repeating pair does not count,
-because its two launches follow different ones. If a single look at no more pairs than these is planned, no pair before
-it repeats: with six pairs, one that does not count costs too much."""
+"""Of every so many confirmation pairs, the fifth repeats the order of the pair before it instead of reversing it. From
+then on, a disturbance that returns every four launches hits the other configuration. The repeating pair itself does not
+count, because its two launches follow different configurations. If the plan is a single look at no more pairs than
+this, no pair repeats, because a pair that does not count would cost too much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +29,13 @@ class Block:
     phase: Phase
     configurations: tuple[Configuration, ...]
     cap: float | None = None
-    """seconds after which a launch is capped: killed; never the baseline"""
+    """seconds after which a launch is killed (capped); the baseline never is"""
     drawn: bool = True
-    """whether their order is drawn at random; else it is the order given"""
+    """whether the order of the configurations is drawn at random; if not, it is the given order"""
     looks: tuple[int, ...] = ()
     """numbers of confirmation pairs at which the looks come, as planned before the first pair"""
     together: tuple[tuple[Configuration, ...], ...] = ()
-    """groups of configurations that are compared: as many of each as possible are launched one after the other"""
+    """groups of configurations that are compared; as many as possible of each group are launched one after the other"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +61,7 @@ class Invocation:
 def invocations(
     block: Block, number: int, attempt: int, baseline: Configuration, seed: int, since: int | None = 0
 ) -> tuple[Invocation, ...]:
-    """The launches of a block in their order, drawn or given, with the baseline if 8 would go by without it.
+    """The launches of a block, in drawn or given order, with the baseline inserted if it is due (BASELINE_EVERY).
 
     The baseline's place is drawn too, because the first launch of a block may be slower or faster than the others.
     `since`: launches before this block since the baseline's last one; None: it need not return.
@@ -86,9 +85,9 @@ def next_block(
 ) -> Block:
     """The next measuring block, in a random order; with two configurations every other block reverses the last one.
 
-    With drawn orders, each of two configurations follows the other in three of four launches. Half of the effect of one
-    on the next launch would then be in their ratio. Reversing leaves a quarter, about as much as drawn orders leave in
-    the ratio of two of four configurations.
+    With drawn orders, each of two configurations follows the other in three of four launches, so their ratio would
+    contain half of the effect that one has on the launch after it. With reversed blocks it contains a quarter, about as
+    much as with drawn orders of four configurations.
     """
     measured = [record for record in records if record.phase == "measure"]
     last = _order([record for record in measured if record.block == measured[-1].block])
@@ -105,11 +104,12 @@ def _order(block: Sequence[Record]) -> list[Configuration]:
 def next_pair(
     baseline: Configuration, other: Configuration, records: Sequence[Record], looks: tuple[int, ...] = ()
 ) -> Block:
-    """The next confirmation pair: the first order is drawn, each next one reverses the last, and one in SHIFTED repeats
-    it.
+    """The next confirmation pair: the first order is drawn, each later pair reverses the order, and one in SHIFTED
+    repeats it.
 
-    So both launches of a pair follow the same configuration, whatever that one leaves to the next. Over two pairs, a
-    linear drift and the effect of being first in a block cancel. `looks`: the numbers of pairs at the next looks.
+    So both launches of a pair follow launches of the same configuration, and its after-effect hits both. Over two
+    pairs, a linear drift and the effect of being first in a block cancel. `looks`: the numbers of pairs at the next
+    looks.
     """
     made = _pairs(records, other)
     last = tuple(_order([record for record in records if made and record.block == made[-1].block]))
@@ -122,8 +122,8 @@ def next_pair(
 def counted_pairs(records: Sequence[Record], other: Configuration) -> list[int]:
     """The confirmation pairs of a configuration that count: all but those that repeat the order of the block before.
 
-    This follows from the recorded orders, whatever rule planned them. Earlier versions planned no looks and drew every
-    order, so orders repeat by chance: of such runs all pairs count.
+    It depends only on the recorded orders. Earlier versions planned no looks and drew every order, so that orders
+    repeat by chance; in such runs all pairs count.
     """
     made = _pairs(records, other)
     orders = {one.block: one.order for one in made}
@@ -137,8 +137,8 @@ def _pairs(records: Sequence[Record], other: Configuration) -> list[Record]:
 
 
 def _repeats(pair: int, looks: tuple[int, ...]) -> bool:
-    """Whether this pair, counted from 0, repeats the order of the pair before. `looks`: those that the first pair
-    carries.
+    """Whether this pair, counted from 0, repeats the order of the pair before. `looks`: the looks in the first pair's
+    record.
 
     Pairs that a larger budget adds later come after the one planned look, whose pairs stay as they are.
     """
@@ -148,8 +148,8 @@ def _repeats(pair: int, looks: tuple[int, ...]) -> bool:
 
 
 def _launched(block: Block, baseline: Configuration, since: int | None) -> tuple[Configuration, ...]:
-    """What a block launches, in no order. The baseline is part of it if BASELINE_EVERY launches would pass without
-    it."""
+    """The configurations that a block launches, in no order. They include the baseline if it is due
+    (BASELINE_EVERY)."""
     chosen = block.configurations
     due = block.phase == "measure" and since is not None and since + len(chosen) >= BASELINE_EVERY
     return (*chosen, baseline) if due and baseline not in chosen else chosen
@@ -160,8 +160,8 @@ def shuffled(
 ) -> list[Configuration]:
     """A random order that only the seed decides. It is uniform if no configurations are to stay together.
 
-    The groups are drawn one by one. The members that no earlier group has are launched one after the other, in random
-    order. So drift hits them equally, and chance decides which comes first. A configuration may be in several groups.
+    The groups are drawn one by one. The members of a group that are not in an earlier group are launched one after the
+    other, in random order, so drift hits them equally. A configuration may be in several groups.
     """
     draw, left, groups = random.Random(seed), dict.fromkeys(configurations), list[list[Configuration]]()
     for group in draw.sample(together, len(together)):

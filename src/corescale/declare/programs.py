@@ -21,7 +21,7 @@ WORKLOADS = (
 """programs that ship with corescale, once they are built"""
 
 VARIANTS = ("ant_colony_tbbmalloc",)
-"""workloads that are built a second time, with a library linked in, if it is there"""
+"""second builds of workloads, with a library linked in, which exist if the library was found"""
 
 
 def bundled(program: str) -> str:

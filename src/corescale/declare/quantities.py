@@ -25,7 +25,7 @@ def seconds(text: str, where: str) -> float:
 
 
 MOST_RUNS = 1_000_000
-"""most runs: with a millisecond each they take a quarter of an hour, and their records half a gigabyte"""
+"""most runs; at a millisecond each they take a quarter of an hour, and their records take half a gigabyte"""
 
 
 def runs(number: int, where: str) -> int:
@@ -40,8 +40,8 @@ def runs(number: int, where: str) -> int:
 def share(
     text: str, where: str, *, zero: bool = False, usual: float = 0.02, least: float = 0, whole: float = 1
 ) -> float:
-    """2% or 0.02; raises UsageError outside of (least, 1). `zero`: 0 is allowed, too. `usual`: the example in the
-    remedy. `whole`: the limit, instead of 1, of what is written with %."""
+    """The share written as 2% or 0.02; raises UsageError outside of (least, 1). `zero`: also allow 0. `usual`: the
+    example in the remedy. `whole`: the upper limit, instead of 1, of shares written with %."""
     try:
         value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     except ValueError:
@@ -65,7 +65,7 @@ V = TypeVar("V")
 
 
 def once(pairs: Iterable[tuple[str, V]], where: str) -> dict[str, V]:
-    """The value of each name; raises UsageError if a name is given twice."""
+    """The pairs as a dictionary; raises UsageError if a name is given twice."""
     found: dict[str, V] = {}
     for name, value in pairs:
         if name in found:
@@ -96,7 +96,7 @@ def confidence(text: str, where: str) -> float:
 
 
 def budget(text: str) -> dict[str, float | int | None]:
-    """Seconds, or launches as 100x; neither for `none`."""
+    """The budget in seconds, or in launches if written as 100x; neither for `none`."""
     launches = re.fullmatch(r"\s*([1-9]\d{0,8})\s*(x|launches)\s*", text)
     if launches is not None:
         return {"budget": None, "launches": int(launches[1])}

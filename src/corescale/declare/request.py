@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a command line can ask for: one visible table of options, read in this folder and shown by cli/."""
+"""The table of all options of the command line. This folder reads them, and cli/ shows them."""
 
 import dataclasses
 import itertools
@@ -36,7 +36,7 @@ class ExportRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class RunRequest(ExportRequest):
-    """How a run is made and shown, whatever is measured."""
+    """The options of every measuring verb."""
 
     on: str = option("", "--on", metavar="NAME", help="a launcher that doctor lists (default: the first that works)")
     landscape: str = option("", "--landscape", metavar="FILE", help="known times, for --on fake (docs/fake.md)")
@@ -45,7 +45,9 @@ class RunRequest(ExportRequest):
     allocation: str = option(
         "", "--allocation", metavar="OPTIONS", help="options of salloc, such as '-p NAME -t 9', for --on slurm"
     )
-    jobs: int = option(1, "--jobs", metavar="K", help="K launches at once, if a check shows that none disturbs another")
+    jobs: int = option(
+        1, "--jobs", metavar="K", help="make K launches at once, if a check shows that none is disturbed"
+    )
     out: str = option("", "--out", metavar="DIR", help="where run folders go (default ./corescale-runs)")
     fresh: bool = option(False, "--fresh", help="start a new run, even if one could be continued or shown")
     continued: bool = option(False, "--continue", help="continue the last run of this command, or fail")
@@ -59,7 +61,7 @@ class RunRequest(ExportRequest):
 
     @property
     def launching(self) -> dict[str, str]:
-        """The options of launchers that were given, by their names; each is one launcher's own."""
+        """The given options that belong to a single launcher, by name."""
         return {
             name: value for name in ("landscape", "platform", "hosts", "allocation") if (value := getattr(self, name))
         }
@@ -67,7 +69,7 @@ class RunRequest(ExportRequest):
 
 @dataclass(frozen=True, kw_only=True)
 class Request(RunRequest):
-    """Options of the measuring verbs that take a command; the same letters as hyperfine's, if it has the option."""
+    """Options of the measuring verbs that take a command. Options that hyperfine also has use its letters."""
 
     factor: list[str] = option([], "-f", "--factor", metavar="NAME=A,B", help="vary NAME over these levels (or auto)")
     parameter_list: list[str] = option([], "-L", "--parameter-list", metavar="NAME A,B", help="fill {NAME} with each")
@@ -118,7 +120,7 @@ class Request(RunRequest):
 
 @dataclass(frozen=True, kw_only=True)
 class CountedRequest(Request):
-    """Options of the verbs whose blocks have every configuration."""
+    """Options of the verbs that launch every configuration in each block."""
 
     runs: int | None = option(
         None, "-r", "--runs", metavar="N", help="exactly N blocks (default: until the width is reached)"
@@ -147,9 +149,9 @@ class TuneRequest(Request):
     within: str = option("2%", "--within", metavar="2%", help="stop when the answer is this close to the best")
     subject_to: list[str] = option([], "--subject-to", metavar="M<=X", help="a bound, such as 'bytes<=1.02*baseline'")
     max_runs: int = option(MOST_BLOCKS, "-M", "--max-runs", metavar="N", help="launches of one configuration at most")
-    more: bool = option(False, "--more", help="go on with the last run, for as long again")
+    more: bool = option(False, "--more", help="continue the last run, with its budget doubled")
     explain: bool = option(
-        False, "--explain", help="explain a launch first: race only what can matter, and say why (docs/explain.md)"
+        False, "--explain", help="profile a launch first, and race only factors that can matter (docs/explain.md)"
     )
     rehearse: str | None = option(
         None, "--rehearse", metavar="ARGS", help="first try a smaller input with these arguments"
@@ -179,10 +181,10 @@ class StudyRequest(RunRequest):
     command: str = option("", "--command", metavar="CMD", help="run this program instead of the study's")
     runs: int | None = option(None, "-r", "--runs", metavar="N", help="exactly N blocks instead of the study's rule")
     replay: bool = option(
-        False, "--replay", help="the file is a report.html, or a run: measure its plan here, and say what differs"
+        False, "--replay", help="measure the plan of a report.html or a run again here, and show what differs"
     )
     until_decided: bool = option(
-        False, "--until-decided", help="launch what open findings need, 8 to 90 blocks (with -r N: at most N)"
+        False, "--until-decided", help="measure until the findings are decided: 8 to 90 blocks (with -r N: at most N)"
     )
     outputs: str = option("", "--outputs", metavar="DIR", help="folder for tables and charts (default: in the run)")
 
@@ -194,7 +196,7 @@ class ExplainRequest:
     threads: str = option("", "--threads", "-t", metavar="1,N", help="thread counts; the largest is explained")
     ranks: str = option("", "--ranks", metavar="1,N", help="numbers of MPI ranks (docs/mpi.md)")
     before: str = option("", "--before", metavar="RUN", help="show an earlier result (file or folder) next to it")
-    swap: bool = option(True, "--swap/--no-swap", help="test causes: launches with one thing changed each")
+    swap: bool = option(True, "--swap/--no-swap", help="test causes by launches with one thing changed in each")
     budget: str = option(
         "2m",
         "--budget",
@@ -211,7 +213,7 @@ class ExplainRequest:
 
     @property
     def scan(self) -> ScanRequest:
-        """The options of its launches, as `scan` has them."""
+        """The options of its launches, as a request of `scan`."""
         shared = ("threads", "ranks", "budget", "input", "timeout", "shell", "out", "quiet")
         return ScanRequest(**{name: getattr(self, name) for name in shared})
 
@@ -220,13 +222,14 @@ REQUESTS = (ScanRequest, TuneRequest, CompareRequest, StudyRequest, ExplainReque
 
 
 def joined(words: list[str]) -> list[str]:
-    """The command line with hyperfine's `-L NAME A,B`, `-P NAME MIN MAX` and `-r=5` as typer has them, up to `--`."""
+    """The command line, with hyperfine's `-L NAME A,B`, `-P NAME MIN MAX` and `-r=5` rewritten for typer, up to
+    `--`."""
     result: list[str] = []
     valued = {flag for kind in REQUESTS for field in options(kind) if not isinstance(field.default, bool)
               for flag in field.metadata["flags"]}  # fmt: skip
     lacks = ""
     for word in words[: words.index("--")] if "--" in words else []:
-        lacks = word if word in valued and not lacks else ""  # what follows an option is its value
+        lacks = word if word in valued and not lacks else ""  # the word after an option is its value
     if lacks:
         raise UsageError("needs a value", where=lacks, remedy="write it between the option and --")
     rest = iter(words)

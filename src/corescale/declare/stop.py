@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When enough was measured."""
+"""The stop rule: when enough has been measured."""
 
 import itertools
 import math
@@ -12,11 +12,11 @@ from corescale.declare import quantities
 from corescale.declare.base import Model
 
 GROWTH = 1.25
-"""Blocks at a look, as a multiple of those at the look before."""
+"""Number of blocks at a look, as a multiple of the number at the look before."""
 
 SPENT_GROWTH = 1.5
-"""The same for the rule `decided`, in which each look uses a part of the error, so there are fewer looks. From 8 on:
-12, 18, 27, 40, 60, 90."""
+"""The same for the rule `decided`. It has fewer looks, because each of them uses a part of the error: 8, 12, 18, 27,
+40, 60, 90."""
 
 DECIDED_BLOCKS = 90
 """Most blocks for deciding the findings of a study: at a scatter of 0.2, 90 blocks show a difference of 9%."""
@@ -24,27 +24,27 @@ DECIDED_BLOCKS = 90
 LOOK_ERROR = 0.8
 """Share of the allowed error that the interval at each look uses. The other fifth is reserved.
 
-Stopping at a narrow interval favours those that are too narrow. In the worst of 25 simulated cases, intervals of 95% at
-each look covered 92.9%, and intervals of 96% covered 93.6% (docs/measuring.md).
+Stopping at a narrow interval favours intervals that are too narrow. In the worst of 25 simulated cases, intervals of
+95% at each look covered 92.9%, and intervals of 96% covered 93.6% (docs/measuring.md).
 """
 
 GATE_ERROR = 0.5
 """Share of the allowed error that each of a gate's two looks uses. Together they use all of it."""
 
 MOST_BLOCKS = 1110
-"""The most blocks of a race, and so its last look. If these cannot decide, a larger number that anyone would wait for
-cannot, either."""
+"""The most blocks of a race, and so its last look. If these do not decide it, no number of blocks that anyone would
+wait for does."""
 
 USUAL_BUDGET = "5m"
 """Budget if neither a budget nor a number of blocks is named."""
 
 CONFIRM_BLOCKS = 10
-"""Confirmation pairs that are assumed before a race knows how many it needs."""
+"""Assumed number of confirmation pairs, before a race knows how many it needs."""
 
 
 def growing(first: int, growth: float = GROWTH) -> Iterator[int]:
-    """The endless sequence of block counts at which a rule looks. By default a look is late by at most a fifth of its
-    blocks."""
+    """The endless sequence of block counts at which a rule looks. By default, at most a fifth of a look's blocks were
+    unnecessary."""
     return itertools.accumulate(itertools.repeat(growth), lambda n, g: math.ceil(n * g), initial=first)
 
 
@@ -55,20 +55,21 @@ class Stop(Model):
     min_blocks: int = Field(default=8, ge=1)
     """blocks at the first look; below 6 there is no 95% interval, and with 8 an interval is rarely narrow by luck"""
     max_blocks: int = Field(default=40, ge=1)
-    """last look: reported as "width not reached", never as equality"""
+    """blocks at the last look; if the width is not reached by then, the answer says so, and never claims equality"""
     width: float = Field(default=0.02, gt=0)
-    """wanted half width of every ratio, relative: 0.02 stops at 1.31 [1.284, 1.336]; for a gate, the change that it
+    """relative half width to reach for every ratio: 0.02 stops at 1.31 [1.284, 1.336]. For a gate, the change that it
     tolerates"""
     within: float = Field(default=0.02, gt=0)
     """a race ends when one configuration is proved to be within this fraction of the best"""
     confidence: float = Field(default=0.95, gt=0.5, lt=1)
-    """claimed for every interval at the end"""
+    """the confidence printed for every interval"""
     budget: float | None = Field(default=None, gt=0)
     """seconds, from the first launch on"""
     launches: int | None = Field(default=None, ge=1)
     """budget counted in launches"""
     binding: bool = False
-    """whether the budget was typed; if so, it also ends a run without an interval, and a block that is under way"""
+    """whether the budget was typed. If so, it may end a run before there is an interval, and in the middle of a
+    block"""
     confirm_pairs: int | None = Field(default=None, ge=0)
     """confirmation pairs of the winner of a race and the baseline; None: as many as it takes"""
 
@@ -79,7 +80,7 @@ class Stop(Model):
         return self
 
     def longer(self, wanted: str | None) -> Self:
-        """The same with its limit doubled, or with the budget `wanted`. Raises UsageError."""
+        """The same rule with its limit doubled, or with the budget `wanted`. Raises UsageError."""
         if wanted is not None:
             return self.model_copy(update=quantities.budget(wanted) | {"binding": True})
         limits = ("budget", "launches") if self.budget is not None or self.launches is not None else ("max_blocks",)
@@ -95,8 +96,8 @@ class Stop(Model):
 
     @property
     def looks(self) -> tuple[int, ...]:
-        """The block counts at which the rule may end the experiment. They are few; a look is late by at most a third of
-        its blocks."""
+        """The block counts at which the rule may end the experiment. They are few, but at most a third of a look's
+        blocks were unnecessary."""
         later = growing(self.min_blocks)
         if self.rule == "decided":
             later = itertools.accumulate(
@@ -106,12 +107,13 @@ class Stop(Model):
 
     @property
     def spent(self) -> float:
-        """Share of the allowed error that each ratio interval uses. `width` and `calm` look more than once, so an
-        interval uses less. `decided` and `race` divide the error among their looks elsewhere
-        (conclude/answers/study.py, conclude/race/)."""
+        """Share of the allowed error that each ratio interval uses. It is below 1 for `width` and `calm`, which look
+        more than once. `decided` and `race` divide the error among their looks elsewhere (conclude/answers/study.py,
+        conclude/race/)."""
         return {"width": LOOK_ERROR, "calm": GATE_ERROR}.get(self.rule, 1.0)
 
     @property
     def reading_confidence(self) -> float:
-        """Confidence at which ratio intervals are computed, so that they cover with `confidence`, which is printed."""
+        """Confidence at which ratio intervals are computed, so that over all looks they cover the truth with
+        `confidence`."""
         return 1 - self.spent * (1 - self.confidence)

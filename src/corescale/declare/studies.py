@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The studies that ship with corescale: beside the package in a wheel, at the root of a source tree."""
+"""Finds the studies that ship with corescale: in the package of a wheel, or at the root of a source tree."""
 
 import importlib.resources
 from pathlib import Path
@@ -9,12 +9,12 @@ from corescale.errors import UsageError, nearest
 
 
 def shipped() -> dict[str, Path]:
-    """The studies by name, in the order of the alphabet."""
+    """The studies by name, in alphabetical order."""
     return {path.stem: path for path in sorted(programs.folder("studies").glob("*.toml"))}
 
 
 def find(name_or_file: str) -> Path:
-    """A study by its name, or any by its file; raises UsageError."""
+    """The file of a study, given its name or its file; raises UsageError."""
     path = Path(name_or_file)
     if paths.is_file(path):
         return path

@@ -18,7 +18,7 @@ _OPERATOR = re.compile(r"[;<>|&()]+|[*`]|\$(?=[\w({])|(?<!\S)~")
 _BETWEEN = ("|", "||", "&&", ";")
 _REDIRECTION = re.compile(r"\d?(?:>>?|<)")
 _PLAIN = re.compile(r"[\w@%+=:,./{}-]+|[|&;<>\d]+")
-"""matches operators, and words that no shell changes"""
+"""matches operators, and words that a shell leaves as they are"""
 
 
 def words(text: str, where: str) -> tuple[str, ...]:
@@ -30,9 +30,9 @@ def words(text: str, where: str) -> tuple[str, ...]:
 
 
 def split(text: str, where: str, shell: str = "--shell") -> tuple[str, ...]:
-    """The words of a command that is run without a shell; raises UsageError for what only a shell would understand.
+    """The words of a command that is run without a shell; raises UsageError for syntax that needs a shell.
 
-    `shell` is what to add for one.
+    `shell`: the option that the remedy names.
     """
     found = words(text, where)
     operator = _OPERATOR.search(_QUOTED.sub("", text))
@@ -49,7 +49,8 @@ def _for_a_shell(operator: str, text: str, where: str, shell: str = "--shell") -
 def must_need_no_shell(argv: Sequence[str], where: str) -> None:
     """Raises UsageError if separate words are `a | b`, `a && b`, `a ; b` or `a > file`, which only a shell understands.
 
-    Programs have such words too, as `find -exec a {} ;`, so those between commands count only before a program.
+    Programs take such words too, as in `find -exec a {} ;`, so those that separate commands count only before the name
+    of a program.
     """
     for word, following in itertools.pairwise(argv[1:]):
         if _REDIRECTION.fullmatch(word) or (word in _BETWEEN and shutil.which(following)):
@@ -58,7 +59,7 @@ def must_need_no_shell(argv: Sequence[str], where: str) -> None:
 
 
 def shell_words(text: str) -> tuple[str, ...]:
-    """The words of a shell's text that may name programs; if only a shell can split it, the words between blanks."""
+    """The words of a shell command that may name programs. If it cannot be parsed, it is split at blanks."""
     try:
         return tuple(shlex.split(text))
     except ValueError:
@@ -66,19 +67,20 @@ def shell_words(text: str) -> tuple[str, ...]:
 
 
 def starter(argv: Iterable[str]) -> str:
-    """The program among these words that starts ranks, such as mpirun, also in a script of one word; empty for none."""
+    """The program in these words that starts ranks, such as mpirun; a single word may be a whole shell command. Empty
+    if there is none."""
     found = _STARTER.search(" ".join(argv))
     return found[1] if found else ""
 
 
 def placeholders(argv: Iterable[str]) -> frozenset[str]:
-    """The names that a template asks for."""
+    """The names of a template's placeholders."""
     return frozenset(match[2] for word in argv for match in _TOKEN.finditer(word) if match[2])
 
 
 def check(argv: Iterable[str], known: Iterable[str], where: str = "command") -> None:
-    """Raises UsageError for a placeholder that no factor fills, with the nearest name that one does; it names `where`
-    the words were typed."""
+    """Raises UsageError for a placeholder that no factor fills, and suggests the nearest name. `where`: the option of
+    these words."""
     names = sorted(known)
     for name in sorted(placeholders(argv) - set(names)):
         levels = f"give its levels (-L {name} a,b) or write {{{{{name}}}}} for {{{name}}} as text"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The work of weak scaling: it grows with p, so that each thread has the same."""
+"""The work in weak scaling, which grows with p so that the work per thread is constant."""
 
 import math
 from collections.abc import Mapping
@@ -10,7 +10,8 @@ from corescale.errors import UsageError
 from corescale.records import Configuration, Level
 
 CONSTANT = 0.01
-"""Work per thread may differ by this fraction over p and still count as constant: rounding to whole rows or cells."""
+"""Work per thread counts as constant if it differs by at most this fraction over p, as by rounding to whole rows or
+cells."""
 
 
 def must_be_even(experiment: Experiment, where: str) -> None:
@@ -26,8 +27,8 @@ def work_of(experiment: Experiment, chosen: Configuration) -> float:
 
 
 def uneven(experiment: Experiment, works: Mapping[Configuration, float], says: str = "as declared") -> str:
-    """Why this is not weak scaling: with all other levels the same, the work per thread depends on p. Empty if it does
-    not."""
+    """Why this is not weak scaling: the work per thread depends on p while all other levels are equal. Empty if it
+    is."""
     groups: dict[tuple[tuple[str, Level], ...], list[tuple[float, int]]] = {}
     for c, work in works.items():
         groups.setdefault(experiment.beside_p(c), []).append((work / c.layout.p, c.layout.p))

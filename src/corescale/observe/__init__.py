@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What happened: launches, their records, and the run folder that keeps them."""
+"""Observing: makes launches, their records, and the run folder that keeps them."""

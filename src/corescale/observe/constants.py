@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The constants of this machine, by workloads/machine_constants, and what else ran while they were measured."""
+"""Measures the constants of this machine with workloads/machine_constants, and notes what else ran meanwhile."""
 
 import json
 import subprocess
@@ -30,7 +30,7 @@ def measure(machine: Machine, said: Callable[[str], None]) -> Calibration:
 
 
 def doubtful(before: Account, after: Account, seconds: float) -> str:
-    """What doctor would call noisy in that time; empty if nothing is."""
+    """A warning if doctor would call the machine noisy in that time; else empty."""
     seen = {"steal": after.steal_share(before), "others": max(0.0, after.others - before.others) / seconds}
     rules = [(rule, seen[rule.name]) for rule in RULES if rule.name in seen]
     return ", ".join(rule.says(number) for rule, number in rules if number > rule.usable)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The circumstances under which records were taken, and whether those of two runs are the same."""
+"""The circumstances under which records are taken, and how those of two runs differ."""
 
 import hashlib
 import json
@@ -35,13 +35,14 @@ _COERCED = ("C.UTF-8", "C.utf8", "UTF-8")
 """Values of LC_CTYPE that Python sets by itself."""
 
 _BOUND = ("machine", "subject", "variables")
-"""What must not change within a run."""
+"""The parts that must not change within a run."""
 
 
 def inherited() -> dict[str, str]:
-    """The variables that this process was started with, which its children should have too.
+    """The variables with which this process was started, so that its children get the same ones.
 
-    Python puts LC_CTYPE=C.UTF-8 into an environment without a locale (PEP 538): sed and grep take longer with it.
+    They differ from os.environ if there is no locale: Python then sets LC_CTYPE=C.UTF-8 (PEP 538), which makes sed and
+    grep slower.
     """
     started = {variable.partition("=")[0] for variable in _own_environment().split("\0")}
     ours = os.environ.get("LC_CTYPE") in _COERCED and "LC_CTYPE" not in started
@@ -49,7 +50,7 @@ def inherited() -> dict[str, str]:
 
 
 def _own_environment() -> str:
-    """As the kernel keeps it from the start of this process."""
+    """This process's environment at its start, as the kernel keeps it."""
     try:
         return os.fsdecode(Path("/proc/self/environ").read_bytes())
     except OSError:
@@ -78,7 +79,7 @@ def relevant() -> dict[str, str]:
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """Why records of `new` may not join those of `old`, one phrase each."""
+    """The reasons why records of `new` may not be added to those of `old`, one phrase each."""
     return [
         phrase
         for part in _BOUND
@@ -92,15 +93,15 @@ def identity(file: Path) -> dict[str, Any]:
     try:
         with file.open("rb") as opened:
             version: dict[str, Any] = {"sha256": hashlib.file_digest(opened, "sha256").hexdigest()}
-    except PermissionError:  # it may be launched, and not read
+    except PermissionError:  # a program may be executable without being readable
         version = {"modified": seen.st_mtime_ns}
     return {"path": str(file), "size": seen.st_size} | version
 
 
 def locate(program: str) -> Path:
-    """The executable file, symbolic links resolved, by PATH as execvp has it; raises ProgramError."""
+    """The executable file that execvp would find by PATH, with symbolic links resolved; raises ProgramError."""
     found = shutil.which(program)
-    if found is not None and paths.is_file(found):  # to read a pipe is to wait
+    if found is not None and paths.is_file(found):  # reading a pipe would block
         return Path(found).resolve()
     if "/" not in program:
         raise ProgramError("no such program", where=program, remedy=_how_to_name(program))
@@ -131,7 +132,7 @@ def _how_to_name(program: str) -> str:
 
 
 def said(*command: str) -> str:
-    """What a command prints, both streams; empty if it cannot be asked."""
+    """The output of a command, of both streams; empty if it cannot be run."""
     null, pipe, both = subprocess.DEVNULL, subprocess.PIPE, subprocess.STDOUT
     try:
         done = subprocess.run(command, stdin=null, stdout=pipe, stderr=both, timeout=10, check=False)
@@ -141,7 +142,7 @@ def said(*command: str) -> str:
 
 
 def programs(argv: Iterable[str]) -> list[str]:
-    """The first word, and others that are executable files: in `taskset -c 0 ./solver` both count."""
+    """The first word, and all others that are executable files: in `taskset -c 0 ./solver`, both programs."""
     first, *rest = argv
     return [first, *(word for word in rest if "/" in word and paths.is_file(word) and os.access(word, os.X_OK))]
 

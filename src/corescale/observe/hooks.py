@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands around the launches. They are untimed, and go through a shell only if the measured command does. Also the
-files that launches read and write: `--input`, `--output`.
+"""Hooks: commands before and after launches. They are not timed, and use a shell only if the measured command does.
+Also checks the files that launches read and write (`--input`, `--output`).
 """
 
 import errno
@@ -27,7 +27,7 @@ ONCE = ("setup", "cleanup")
 
 
 class HookRunner:
-    """Runs the hooks of an experiment. What a hook leaves in the background stays: `cleanup` is there to end it."""
+    """Runs the hooks of an experiment. Background processes of a hook keep running; `cleanup` is there to end them."""
 
     def __init__(self, experiment: Experiment) -> None:
         self._experiment = experiment
@@ -44,10 +44,10 @@ class HookRunner:
                 template.split(text, f"--{name}")
 
     def run(self, name: str, values: Mapping[str, str] | None = None, seconds: float = math.inf) -> None:
-        """Raises ProgramError if it cannot be started or fails, or if it belongs to a launch and lasts longer than a
-        launch may. Raises BudgetEndedError if it lasts longer than `seconds`.
+        """Runs a hook. Raises ProgramError if it cannot be started or fails, or if it belongs to a launch and lasts
+        longer than a launch may. Raises BudgetEndedError if it lasts longer than `seconds`.
 
-        Nothing is left running of a hook that is ended, be it for these reasons or by Ctrl-C.
+        If a hook is ended, for these reasons or by Ctrl-C, all its processes are ended.
         """
         text = getattr(self._experiment.hooks, name)
         if text is None:
@@ -77,15 +77,15 @@ class HookRunner:
 
     @property
     def _of_a_launch(self) -> float:
-        """The time limit of a launch in seconds. A typed budget does not count, because it is for all launches
+        """The time limit of a launch in seconds. A typed budget is no such limit, because it is for all launches
         together."""
         timeout, stop = self._experiment.timeout, self._experiment.stop
         return math.inf if timeout is None or (stop.binding and timeout == stop.budget) else timeout
 
 
 def must_start(experiment: Experiment) -> None:
-    """Raises ProgramError for a hook whose program is not there, and UsageError for a file, unless a hook before it may
-    make them.
+    """Raises ProgramError for a hook whose program is missing, and UsageError for a missing file, unless an earlier
+    hook may make it.
     """
     if not (experiment.hooks.setup or experiment.hooks.prepare):
         files_must_work(experiment)
@@ -103,7 +103,7 @@ def _unstarted(name: str, text: str, why: str) -> ProgramError:
 
 
 def _ended(words: Sequence[str], said: IO[bytes], seconds: float) -> int:
-    """The exit code of the command. If it is ended from outside, so is all that it started."""
+    """The exit code of the command. If this process is interrupted, it also ends all that the command started."""
     orphans.adopt()
     begun, null, variables = orphans.now(), subprocess.DEVNULL, environment.inherited()
     limit = None if math.isinf(seconds) else seconds

@@ -16,12 +16,13 @@ _NAME = "corescale-measures-"
 
 @functools.cache
 def announce() -> socket.socket:
-    """Informs other labs, of any user and with any --out, that this process measures; the kernel forgets it at its end.
+    """Tells other labs, of any user and with any --out, that this process measures. The announcement ends with this
+    process.
 
     An abstract socket without a file; every process of the network namespace finds its name in /proc/net/unix.
     """
     here = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-    with suppress(OSError):  # forbidden here: then others are not informed
+    with suppress(OSError):  # if it is forbidden here, others are not informed
         here.bind(f"\0{_NAME}{os.getpid()}")
     return here
 
@@ -33,13 +34,12 @@ def processes() -> list[int]:
 
 
 def notes() -> Iterator[str]:
-    """What disturbs measurements now, one line each, with the process that causes it."""
+    """The other measurements that may disturb this one now, one line each, with their processes."""
     for pid in processes():
         yield f"another corescale measures on this machine (process {pid}): both disturb each other"
 
 
 def warnings() -> Iterator[str]:
-    """What makes a launch at this moment doubtful, one line each. The process is left out, so that equal warnings are
-    one."""
+    """The same as warnings of a launch. They do not name the process, so that equal warnings can be merged."""
     if processes():
         yield "another corescale measured on this machine: both disturb each other"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What other tools measured, as one table: files of hyperfine, Google Benchmark, pyperf and Extra-P, and CSV.
+"""Reads measurements of other tools as one table: files of hyperfine, Google Benchmark, pyperf and Extra-P, and CSV.
 
 Their launches were not interleaved, so nothing is concluded from them here: a difference may be drift of the machine
 between two launches.
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     import pandas as pd  # takes a third of a second to load
 
 Row = dict[str, Any]
-"""`name`, `metric`, `value` in seconds if it is a time, `repetition` from 1, and a key for each parameter."""
+"""A row: `name`, `metric`, `value` (in seconds if it is a time), `repetition` from 1, and a key for each parameter."""
 
 UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 REMEDY = "give a file as its tool wrote it"
 
 VALUES = ("value", "time", "wall")
-"""columns of a CSV that may have the value; the first one present counts"""
+"""columns of a CSV that may hold the value; the first one that is present is used"""
 
 
 def read(path: Path) -> "pd.DataFrame":
-    """A row for each value that was measured; raises UsageError for a file that none of these tools wrote."""
+    """A row for each measured value; raises UsageError for a file that none of these tools wrote."""
     import pandas as pd  # noqa: PLC0415
 
     try:
@@ -47,7 +47,7 @@ def read(path: Path) -> "pd.DataFrame":
 
 
 class _RefusedError(ValueError):
-    """What is wrong with a file, in words for its reader."""
+    """What is wrong with a file, in words for the user."""
 
 
 def _rows(text: str, path: Path) -> Iterator[Row]:
@@ -71,7 +71,7 @@ def _of_hyperfine(whole: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def _of_google(whole: Mapping[str, Any]) -> Iterator[Row]:
-    """Aggregates and benchmarks that failed are left out."""
+    """The rows of Google Benchmark. Aggregates, and benchmarks that failed, are left out."""
     version = str(whole["context"].get("library_version", "0")).lstrip("v").split("-")[0]
     old = [int(part) for part in version.split(".")] < [1, 9]
     for one in whole["benchmarks"]:
@@ -88,7 +88,7 @@ def _of_google(whole: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def _of_pyperf(whole: Mapping[str, Any]) -> Iterator[Row]:
-    """Runs that only calibrate have no values."""
+    """The rows of pyperf. Its runs for calibration have no values."""
     common = whole.get("metadata", {})
     for benchmark in whole["benchmarks"]:
         said = common | benchmark.get("metadata", {})
@@ -131,4 +131,4 @@ READERS: dict[str, Callable[[Mapping[str, Any]], Iterator[Row]]] = {
     "context": _of_google,
     "benchmarks": _of_pyperf,
 }
-"""how a JSON object is read, by a key that only this tool's has among those before it"""
+"""the reader of each tool's JSON, by a key that the tools before it in this table do not have"""

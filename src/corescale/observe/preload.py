@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Proof that a library which was asked for is in the program that is to be measured.
+"""Proves that a library which was asked for is loaded in the measured program.
 
-The proof is an untimed, traced launch. It reads the memory map of every program of the tree, and what the witness says
-there.
+The proof is an untimed, traced launch. It reads the memory map of every program in the process tree, and what the
+witness reports there.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ from corescale.records import Layout, Level
 
 @dataclass(frozen=True)
 class ToProve:
-    """What one traced launch proves: these libraries in this program, in that number of ranks."""
+    """What one traced launch is to prove: these libraries, in this program, with this number of ranks."""
 
     libraries: tuple[Path, ...]
     ranks: Layout
@@ -38,18 +38,18 @@ class ToProve:
 _CXX = re.compile(r"lib(std)?c\+\+")
 
 OURS = ("libcorescale_witness", "libcorescale_profiler", "libcorescale_env_reads")
-"""what the names of libraries begin with that observe a program"""
+"""how the names of corescale's observing libraries begin"""
 
 PROVING = ("ok", "timeout", "cancelled")
-"""How a traced launch may end. If it failed on its way, it may not have reached its program."""
+"""Statuses of a traced launch that can prove something. If it failed, it may not have reached its program."""
 
 LONGEST = 120.0
-"""Seconds of a traced launch, because a program may wait for ever under a trace. What has been seen by then is
-proved."""
+"""Longest traced launch in seconds, because a program may wait for ever under a trace. The libraries seen by then count
+as proved."""
 
 
 def judged(reports: Iterable[SpawnReport], scratch: Scratch) -> list[str]:
-    """The notes on a traced launch of which these are the reports, one for each rank; raises as `judge` does."""
+    """The notes on a traced launch from the reports of its ranks; raises as `judge` does."""
     detected = sightings(scratch)
     return [judge(each, scratch.launch.preload, detected) for each in reports]
 
@@ -82,7 +82,8 @@ def judge(report: SpawnReport, libraries: Iterable[Path], detected: Sequence[Sig
 
 
 def failed(notes: Iterable[str], libraries: Iterable[Path]) -> PreloadError:
-    """The error for a program that succeeds, but not under the trace of these libraries; `notes` are the trace's."""
+    """The error for a program that succeeds, but fails when it is traced with these libraries. `notes`: those of the
+    trace."""
     return PreloadError(
         "; ".join(notes) or "the traced launch failed",
         where=" and ".join(dict.fromkeys(map(_factor, libraries))),
@@ -91,8 +92,9 @@ def failed(notes: Iterable[str], libraries: Iterable[Path]) -> PreloadError:
 
 
 def heaviest(reports: Iterable[SpawnReport]) -> tuple[tuple[str, str], ...]:
-    """Executable and last name of the program that used the most CPU time in each traced launch; timed launches must
-    show it. The name distinguishes a script from its interpreter, and a program from its successor.
+    """For each traced launch, the executable and the last name of the program that used the most CPU time. Timed
+    launches must show the libraries in it. The name distinguishes a script from its interpreter, and a program from the
+    one that replaces it by exec.
     """
     programs = [
         program for report in reports for program in _heaviest([p for p in report.proof or () if not p.replaced])
@@ -126,7 +128,7 @@ def _remedy(library: Path, lacking: Sequence[ProvedProgram]) -> str:
 
 
 def _must_serve(library: Path, programs: Sequence[ProvedProgram], detected: Sequence[Sighting]) -> None:
-    executables = {program.executable for program in programs}  # in a namespace it has another number
+    executables = {program.executable for program in programs}  # process numbers differ in a pid namespace
     last = {one.pid: one for one in detected if one.executable in executables and one.malloc}
     others = [one for one in last.values() if not one.has(library)]
     if last and len(others) == len(last):
@@ -139,7 +141,7 @@ def _must_serve(library: Path, programs: Sequence[ProvedProgram], detected: Sequ
 
 
 def _goes_past(libraries: Iterable[Path], programs: Sequence[ProvedProgram], detected: Sequence[Sighting]) -> str:
-    """A note on an operator new that does not reach these libraries. C++'s own operator new does, because it calls
+    """A note if the program's operator new bypasses these libraries. The C++ library's own does not, because it calls
     malloc."""
     known, ours = {library.resolve() for library in libraries}, {program.executable for program in programs}
     own = {
@@ -152,8 +154,8 @@ def _goes_past(libraries: Iterable[Path], programs: Sequence[ProvedProgram], det
 
 
 def _plug_ins(program: ProvedProgram, libraries: Iterable[Path]) -> str:
-    """A note on libraries that the program loaded itself and that have a malloc: they may be bound to their own.
-    Libraries that it is linked with are bound to the first malloc of all, which is known.
+    """A note on libraries with a malloc that the program loaded at run time, because they may use their own malloc.
+    Libraries that the program is linked with use the first malloc of all, which is known.
     """
     linked = _linked(program, libraries)
     loaded = [file for file in program.maps if file not in linked and not Path(file).name.startswith(OURS)]
@@ -176,7 +178,7 @@ def _linked(program: ProvedProgram, libraries: Iterable[Path]) -> set[str]:
 
 
 def _has_malloc(file: str) -> bool:
-    """Whether a file defines one for others to see."""
+    """Whether a file exports a malloc."""
     with contextlib.suppress(OSError, ELFError), Path(file).open("rb") as opened:
         sections = ELFFile(opened)
         table = sections.get_section_by_name(".gnu.hash") or sections.get_section_by_name(".hash")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A launch with the profiler, and what it gave."""
+"""A launch with the profiler, and its results."""
 
 import os
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from corescale.profile import Profile, Span
 from corescale.records import Layout
 
 SAID = tuple(source for source in sources.SOURCES if not source.probe)
-"""The sources of what a program reports by itself."""
+"""The sources that read what a program reports by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +28,11 @@ class Profiled:
     profiles: tuple[Profile, ...]
     """none if no program of the launch could load a library"""
     unwritten: int = 0
-    """programs whose profile, or a part of it, found no room on the disk"""
+    """number of programs whose profile is missing or incomplete because the disk was full"""
     work: float | None = None
-    """what the program says by region.h that it has done"""
+    """the work that the program reported through region.h"""
     spans: tuple[Span, ...] = ()
-    """when threads were in its own regions"""
+    """the times at which threads were in regions that the program names"""
 
 
 def profiled(
@@ -42,7 +42,8 @@ def profiled(
     stdin: Path | None = None,
     ranked: tuple[SpawningLauncher, Layout] | None = None,
 ) -> Profiled:
-    """Launches once; `ranked`: what starts ranks, and how many. Raises ProgramError if it cannot be started."""
+    """Makes one launch. `ranked`: the launcher of ranks, and the layout. Raises ProgramError if it cannot be
+    started."""
     sweep()
     with Scratch(launch) as scratch:
         changes = dict(launch.variables)

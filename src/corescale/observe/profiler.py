@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 (more than 300 lines: the layout of a file, and what its numbers mean)
-"""The profiler of probe/profiler/: its variables in a launch, and its files as profiles."""
+"""The profiler (probe/profiler/): sets its variables in a launch, and reads its files as profiles."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,15 +15,15 @@ from corescale.profile import SHARES, STATES, BlocksOfSize, MessageTimes, Profil
 
 LIBRARY = "libcorescale_profiler.so"
 FOLDER = "CORESCALE_PROFILER"
-"""The variable that tells the profiler where to write."""
+"""The variable with the folder into which the profiler writes."""
 THREADS = "CORESCALE_PROFILER_THREADS"
-"""The variable that says how many threads of the launch count."""
+"""The variable with the number of threads of the launch that count."""
 FORMAT = 7
 BUCKET = 10_000_000
-"""nanoseconds of each count of CPUs in use"""
+"""nanoseconds of each interval in which CPUs in use are counted"""
 
 MOST_THREADS = 15_000
-"""threads of one program that a profile has room for"""
+"""most threads of one program in a profile"""
 _MOST_STACKS, _MOST_REGIONS, _MOST_MESSAGES, _DEEPEST = 16384, 1024, 4096, 30
 _MOST_BUCKETS, _MODULE_BYTES, _PAGE = 360_000, 1 << 18, 4096
 _MOST_SIZES = 40
@@ -87,7 +87,7 @@ _BYTES = _after(_THREADS_AT, MOST_THREADS * _THREAD.itemsize)
 
 
 def environment(folder: Path, processors: int, preload: str | None) -> dict[str, str]:
-    """The variables of a launch with the profiler, which goes before all that `preload` names."""
+    """The variables of a launch with the profiler, which is preloaded before all libraries of `preload`."""
     first = str(native.library(LIBRARY))
     return {
         "LD_PRELOAD": f"{first}:{preload}" if preload else first,
@@ -97,7 +97,8 @@ def environment(folder: Path, processors: int, preload: str | None) -> dict[str,
 
 
 def read(folder: Path, killed: float = 0.0) -> tuple[tuple[Profile, ...], int]:
-    """The profiles in a folder, and how many programs found no room on the disk for theirs, or for a part of it.
+    """The profiles in a folder, and the number of programs whose profile is missing or incomplete because the disk was
+    full.
 
     `killed`: as for `profiles`. Raises UnavailableError if the library is of another version.
     """
@@ -105,20 +106,20 @@ def read(folder: Path, killed: float = 0.0) -> tuple[tuple[Profile, ...], int]:
     for path in files:
         _must_be_of_this_version(path)
     written = [path for path in files if path.stat().st_size >= _BYTES]
-    begun = [path for path in written if _header(path)["signature"]]  # others were killed before
+    begun = [path for path in written if _header(path)["signature"]]  # the others were killed too early
     found = profiles(begun, killed)
     return found, len(files) - len(written) + sum(profile.full for profile in found)
 
 
 def profiles(files: Sequence[Path], killed: float = 0.0) -> tuple[Profile, ...]:
-    """One for each program, the one with the most CPU time first.
+    """The profile of each program, the one with the most CPU time first.
 
-    `killed`: if a signal ended the launch, seconds from the first start to the end of the programs that did not end in
-    order. A thread that waited until then wrote nothing.
+    `killed`: if a signal ended the launch, seconds from the first start until the programs were killed. A thread that
+    waited until then has written nothing about that wait.
     """
     headers = [_header(path) for path in files]
     first = min((int(header["started"]) for header in headers), default=0)
-    # If a process executes another program, the first one ends without a record of it.
+    # If a process executes another program, the first program ends without writing so.
     ends = [
         min((int(next_["started"]) for next_ in headers if _follows(header, next_)), default=0) for header in headers
     ]
@@ -184,12 +185,13 @@ def _profile(path: Path, replaced: int, killed: int) -> Profile:
 
 
 def _area(path: Path, offset: int, kind: Any, count: int) -> Any:
-    """The area is read, not mapped, because a hole of the file has no room on a full disk."""
+    """Reads an area of the file. It is not mapped, because on a full disk a hole of the file has no pages to map."""
     return np.fromfile(path, kind, count, offset=offset)
 
 
 def _shares(header: Any, threads: Any, unbooked: int) -> dict[str, float]:
-    """What threads booked, and what a killed program had still to book; `alone` is beside the others."""
+    """The shares that threads booked, plus those that a killed program could not book any more; and `alone`, which
+    overlaps them."""
     sums = threads["share"].sum(axis=0)
     found = {name: seconds(value) for name, value in zip(SHARES, sums, strict=True)}
     word = int(header["census"][0]) | int(header["census"][1]) << 64

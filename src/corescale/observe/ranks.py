@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 (more than 300 lines: what a rank writes, and what is read of it, stand together)
-"""The ranks of one launch, under any launcher: a spawner of its own starts, binds and accounts each of them.
+"""The ranks of one launch, under any launcher. Each rank has its own spawner, which starts, binds and accounts for it.
 
-A launcher starts the leaf script once for each rank. So the environment and the preloads reach the program alone, not
-what starts it, and each rank leaves a report of its own.
+The launcher starts the leaf script once for each rank. So environment and preloads reach only the program, and not what
+starts it, and each rank leaves a report of its own.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ from corescale.observe.spawn.spawner import TAIL
 from corescale.records import Process
 
 FAILURES = ("failed", "signal", "not-started")
-"""How a rank ends by itself; its launcher then ends the others."""
+"""The statuses of a rank that failed by itself, after which its launcher ends the others."""
 
 _LEAF = """\
 #!/bin/sh
@@ -49,7 +49,7 @@ _LOST = {
     "killed": "the spawner that measured it was killed",
     "deleted": "its report was deleted: by the program, which must leave others' files in TMPDIR",
 }
-"""what the script writes in place of a report that is not there, and what it means"""
+"""what the script writes if there is no report -> what it means"""
 _STARTER_KILLED = "what started the ranks was killed: by the program, or memory ran out (dmesg)\n"
 _DELETED = "the folder in which ranks report was deleted: by the program, which must leave others' files in TMPDIR\n"
 LEAF = "leaf"
@@ -70,13 +70,14 @@ def leaf(
     numbered: Sequence[str] = OF_MPIRUN,
     afar: bool = False,
 ) -> Path:
-    """A script that executes the request as one of the ranks. Each rank has its own CPUs (none: as inherited).
+    """Writes a script that executes the request as one of the ranks. Each rank has its own CPUs (none: the inherited
+    ones).
 
     `numbered`: the variables in which the launcher gives each rank its number; the first one that is set counts.
-    Variables of other launchers say nothing: corescale itself may be the rank of one.
+    Variables of other launchers are ignored, because corescale itself may be a rank of one.
 
-    Its standard output and input are the script's if the request wants them; its errors are kept for the report.
-    `afar`: the ranks are not descendants of the lab, so each accounts for itself and has the time limit.
+    The program gets the script's standard output and input if the request wants them; its standard error is kept for
+    the report. `afar`: the ranks run on other machines, so each accounts for itself and enforces the time limit.
     """
     folder, scratch.ranks = scratch.of("ranks"), len(cpus)
     for name in scratch.by_rank:
@@ -84,7 +85,7 @@ def leaf(
             Path(str(request.environment[name]), str(rank)).mkdir(exist_ok=True)
     for rank in range(len(cpus) if afar else 0):
         for name in ("node", "rank"):
-            (folder / f"{name}.{rank}").touch()  # a network file system then asks for it when it is opened
+            (folder / f"{name}.{rank}").touch()  # so that a network file system looks for it when it is opened
     own = replace(
         request,
         affinity=(),
@@ -107,7 +108,7 @@ def leaf(
         ok=shlex.quote(_OK),
     )
     path = folder / LEAF
-    path.write_bytes(os.fsencode(text))  # arguments are bytes, and need not be text
+    path.write_bytes(os.fsencode(text))  # arguments are bytes, which need not be text
     path.chmod(0o755)
     return path
 
@@ -115,10 +116,9 @@ def leaf(
 def afar(
     request: SpawnRequest, argv: tuple[str, ...], variables: Mapping[str, str | None], *, allowance: float, grace: float
 ) -> SpawnRequest:
-    """The request for the program that starts the leaves on other machines. The leaves bind, prove and account; nothing
-    here does.
+    """The request for the program that starts the leaves on other machines. Only the leaves bind, prove and account.
 
-    `allowance`: seconds beyond the ranks' time limit in which it starts and ends them.
+    `allowance`: seconds, in addition to the ranks' time limit, to start and end them.
     """
     return replace(
         request,
@@ -135,11 +135,11 @@ def afar(
 def ended(
     report: SpawnReport, scratch: Scratch, chatter: re.Pattern[str] | None = None
 ) -> tuple[SpawnReport, dict[int, SpawnReport]]:
-    """How a launch ended, and what each rank gave that came to its end. `report` is that of the program that started
-    the ranks.
+    """How a launch ended, and the reports of the ranks that came to their end. `report` is that of the program that
+    started the ranks.
 
-    It ended as the first rank that failed by itself, unless it was stopped before. Its last words omit lines of
-    `chatter`.
+    Unless the launch was stopped, its status is that of the first rank that failed by itself. Its last lines of output
+    omit `chatter`.
     """
     deleted = not (scratch.folder / "ranks" / LEAF).exists()
     ranks, undetected = _reports(scratch)
@@ -164,7 +164,7 @@ def ended(
     if report.status == "failed" and late and not any(each.status in FAILURES for each in ranks.values()):
         report = replace(report, status="timeout", exit_code=None)
     if report.status == "timeout":
-        outside = "".join(RULE.split(report.tail)[::2])  # mpirun's own words are in boxes
+        outside = "".join(RULE.split(report.tail)[::2])  # mpirun's own messages are between rules
         own = [line for line in outside.splitlines(keepends=True) if not (chatter and chatter.match(line))]
         return replace(report, tail=_last_words(ranks, chatter) or "".join(own)), ranks
     failed = [rank for rank, each in ranks.items() if each.status in FAILURES]
@@ -184,14 +184,15 @@ def ended(
 
 
 def folded(report: SpawnReport, ranks: Mapping[int, SpawnReport], asked: int) -> SpawnReport:
-    """The report of a launch whose ranks ran elsewhere, with their accounts: `report` is of what started them here.
+    """The report of a launch whose ranks ran elsewhere, with their accounts. `report`: of the program here that started
+    them.
 
-    `asked`: how many ranks there were; sums over fewer are lower bounds.
+    `asked`: the number of ranks; sums over fewer ranks are lower bounds.
 
-    Its wall is that of the slowest rank, which waits in no queue.
+    Its wall time is the slowest rank's, because that does not include waiting in a queue.
     """
     each = list(ranks.values())
-    if report.status != "ok":  # Slurm continues every process of a step before it ends them
+    if report.status != "ok":  # Slurm sends SIGCONT to every process of a step before it ends them
         report = replace(report, stopped=False)
     if not each:
         return replace(report, user=0.0, system=0.0, cpu_kind="sampled", processes=(), affinity=(), foreign=None)
@@ -216,7 +217,8 @@ def folded(report: SpawnReport, ranks: Mapping[int, SpawnReport], asked: int) ->
 
 
 def _of_nodes(each: Sequence[SpawnReport], name: str) -> float:
-    """The sum over nodes of what every rank reports of its whole node: of each node the largest report."""
+    """The sum over nodes of a figure that every rank reports about its whole node; of each node, the largest report
+    counts."""
     found: dict[str, float] = {}
     for one in each:
         found[one.node] = max(found.get(one.node, 0.0), getattr(one, name))
@@ -230,7 +232,7 @@ TREE_KINDS: Sequence[TreeMemoryKind] = ("group", "sum", "none")
 
 
 def _reported(scratch: Scratch, rank: int) -> float:
-    """When a rank's report was written, by the clock of the file system that all ranks share."""
+    """The time when a rank's report was written, by the clock of the file system that all ranks share."""
     return (scratch.of("ranks") / f"rank.{rank}").stat().st_mtime
 
 
@@ -239,7 +241,7 @@ def _last_words(ranks: Mapping[int, SpawnReport], chatter: re.Pattern[str] | Non
     lines: list[str] = []
     for rank, why in ranks.items():
         words = (why.trouble or why.tail).splitlines()
-        words = words[1:] if len(why.tail.encode()) >= TAIL and not why.trouble else words  # begins within a line
+        words = words[1:] if len(why.tail.encode()) >= TAIL and not why.trouble else words  # the first line is cut
         said = [line for line in words if line.strip() and not (chatter and chatter.match(line))]
         lines += [f"rank {rank}: {line}\n" for line in said]
     return "".join(lines)
@@ -247,22 +249,22 @@ def _last_words(ranks: Mapping[int, SpawnReport], chatter: re.Pattern[str] | Non
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """What ranks on other machines reported after a launch."""
+    """Which ranks on other machines have reported after a launch."""
 
     all_began: bool
     silent: tuple[str, ...]
-    """nodes with ranks that began and never reported, although there was time to"""
+    """nodes with ranks that began and did not report in time"""
     lost: bool
-    """whether a rank has lost its spawner or its report, while its node went on"""
+    """whether a rank lost its spawner or its report, although its node kept running"""
     missing: int
-    """the number of ranks without a whole report, of a launch that succeeded"""
+    """number of ranks without a complete report, if the launch succeeded"""
     where: tuple[str, ...]
-    """their nodes, as far as they are known"""
+    """the known nodes of these ranks"""
 
 
 def left(scratch: Scratch, *, succeeded: bool) -> Left:
-    """See Left; of ranks that `leaf` started with `afar`. If the launch `succeeded`, it waits for all reports, else for
-    those of ranks that began and may have been killed with their machine."""
+    """See Left, for ranks that `leaf` started with `afar`. Waits for all reports if the launch `succeeded`, and
+    otherwise for those of ranks that began."""
     end = time.monotonic() + PATIENCE
     while True:
         nodes = _texts(scratch, "node")
@@ -278,19 +280,19 @@ def left(scratch: Scratch, *, succeeded: bool) -> Left:
 
 
 def _texts(scratch: Scratch, name: str) -> dict[int, str]:
-    """What each rank of `leaf` wrote into a file of this name. A file is opened by its name, and not looked for: a
-    network file system may list a folder as it was half a minute ago."""
+    """The text that each rank of `leaf` wrote into a file of this name. Files are opened by name, because a network
+    file system's listing of a folder may be half a minute old."""
     found = {}
     for rank in range(scratch.ranks):
         with contextlib.suppress(OSError):
             path = scratch.of("ranks") / f"{name}.{rank}"
-            if path.is_file():  # a pipe that the program put there is not waited for
+            if path.is_file():  # a pipe that the program put there would block
                 found[rank] = path.read_text(errors="replace").strip()
     return found
 
 
 def _is_whole(text: str) -> bool:
-    """Whether a report was written to its end, or it is known why there is none."""
+    """Whether a report is complete, or says why there is none."""
     if text in _LOST:
         return True
     try:
@@ -301,12 +303,13 @@ def _is_whole(text: str) -> bool:
 
 
 def _reports(scratch: Scratch) -> tuple[dict[int, SpawnReport], dict[int, str]]:
-    """The reports by rank, and why others have none although they were not ended with all ranks."""
+    """The reports by rank, and for other ranks the reasons why they have none, unless they were ended with all
+    ranks."""
     paths = {rank: scratch.of("ranks") / f"rank.{rank}" for rank in range(scratch.ranks)}
     texts = {rank: content(path) for rank, path in paths.items() if path.is_file()}
     found: dict[int, SpawnReport] = {}
     for rank, text in sorted(texts.items()):
-        with contextlib.suppress(CorescaleError):  # one that was killed with all others left no whole report
+        with contextlib.suppress(CorescaleError):  # a rank that was killed with all others has no complete report
             place = scratch.of("ranks") / f"node.{rank}"
             found[rank] = replace(spawn.parse(text), node=place.read_text().strip() if place.exists() else "")
     words = {rank: text.strip().decode(errors="replace") for rank, text in sorted(texts.items())}
@@ -314,7 +317,7 @@ def _reports(scratch: Scratch) -> tuple[dict[int, SpawnReport], dict[int, str]]:
 
 
 def processes(ranks: Mapping[int, SpawnReport], found: Found, preloaded: tuple[str, ...] | None) -> tuple[Process, ...]:
-    """The processes of every rank. `preloaded` is used if no source says which libraries are inside."""
+    """The processes of every rank. `preloaded`: the libraries inside, if no source says which they are."""
     return tuple(
         Process(
             executable=process.executable,
@@ -344,5 +347,5 @@ def _bound(cpus: tuple[int, ...]) -> str:
 
 
 def _by_rank(word: str, variables: Sequence[str]) -> str:
-    """A word of the script; in it, these variables name the rank's own folder."""
+    """A word of the script, in which these variables are replaced by the rank's own folder."""
     return shlex.quote(word) + ("/$rank" if word.partition("=")[0] in variables else "")

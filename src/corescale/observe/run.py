@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 (more than 300 lines: one loop, with all that ends it)
-"""The loop: ask the policy for the next block, launch it, keep its records, until the policy has enough."""
+"""The loop: asks the policy for the next block, launches it and keeps its records, until the policy has enough."""
 
 import contextlib
 import itertools
@@ -32,7 +32,7 @@ from corescale.observe.watcher import Watcher
 from corescale.records import Configuration, Record
 
 TELLING = 4
-"""after this many launches of each configuration a race at 1% noise usually distinguishes them"""
+"""launches of each configuration with which a race at 1% noise usually distinguishes them"""
 
 SET = re.compile(r"(?<!\S)env (-u \S+ |[A-Za-z_]\w*=\S* )+")
 """matches the variables that a launch line sets"""
@@ -42,15 +42,15 @@ ROOT = "--allow-run-as-root"
 
 
 class Budget(Protocol):
-    """What is left, as the policy counts it (conclude/budget.py)."""
+    """The rest of the budget, as the policy counts it (conclude/budget.py)."""
 
     @property
     def seconds(self) -> float:
         """Seconds that are left."""
 
     def begin(self, elapsed: Callable[[], float], untimed: Callable[[Sequence[Configuration]], int]) -> None:
-        """Adds `elapsed`, the seconds of this part of the run, and `untimed`, the number of proofs that launches of
-        some configurations would need."""
+        """Starts the clock `elapsed`, the seconds of this part of the run. `untimed`: the number of proofs that
+        launches of some configurations need."""
 
     def takes(self, configurations: Sequence[Configuration]) -> float:
         """Seconds that launches of these take, with their proofs."""
@@ -81,13 +81,14 @@ def run(
     quiet: Callable[[float], float] = lambda _: 0.0,
     first: Callable[[], None] = lambda: None,
 ) -> tuple[Record, ...]:
-    """Launch and keep what `policy` asks for, from where `store` ended. Returns the records of complete blocks.
+    """Launches the blocks that `policy` asks for, continuing where `store` ended, and keeps their records. Returns
+    those of complete blocks.
 
-    On any error, and on Ctrl-C, nothing of the program is left running, the block in flight is abandoned, and the
-    records so far stay. Raises ProgramError if every launch of a first block fails, or, but in a study, the baseline,
-    and if a program is removed; AfterwardsError if all was measured, and then its clean-up fails, a program turns out
-    to be another, or the run's folder to be gone. `began`: when the budget did, by the monotonic clock. `quiet` waits
-    before a block. `first` comes before the first launch that counts.
+    On any error, and on Ctrl-C, no process of the program is left running, the current block is abandoned, and the
+    records so far are kept. Raises ProgramError if every launch of the first block fails, if the baseline fails there
+    (except in a study), or if a program is removed. Raises AfterwardsError if, after all was measured, the clean-up
+    fails, a program has changed, or the run folder is gone. `began`: start of the budget, by the monotonic clock.
+    `quiet` waits before each block. `first` is called before the first launch that counts.
     """
     began, watcher = time.monotonic() if began is None else began, watcher or Watcher()
     try:
@@ -116,7 +117,7 @@ def run(
 
 
 def _programs(launcher: Launcher) -> object:
-    """The programs as they are now; None if one of them is gone."""
+    """The identities of the programs now; None if one of them is gone."""
     try:
         return launcher.subject().get("programs")
     except (ProgramError, OSError):
@@ -138,7 +139,7 @@ class _Loop:
         store, launcher, policy = self.store, self.launcher, self.policy
         self.budget, self.baseline = policy.budget, baseline(self.experiment)
         self.earlier = sum(record.of_budget for record in store.records)
-        """seconds of the budget that an earlier try of this run took"""
+        """seconds of the budget that earlier parts of this run took"""
         self.short_noted = False
         for record in store.records:
             policy.add(record)
@@ -148,7 +149,7 @@ class _Loop:
         """seconds by `clock` at the end of the last launch"""
 
     def clock(self) -> float:
-        """Seconds of the budget that this part of the run took: without waiting in a queue."""
+        """Seconds of the budget that this part of the run took, without waiting in a queue."""
         return time.monotonic() - self.start - self.launcher.waited
 
     def go(self) -> None:
@@ -166,7 +167,8 @@ class _Loop:
             block = self.policy.next_block()
 
     def makes(self, block: Block) -> bool:
-        """Whether the time sufficed for the block; raises BudgetEndedError if no other block was made before."""
+        """Makes the block, and returns whether the time sufficed; raises BudgetEndedError if it did not and there is no
+        earlier block."""
         try:
             self.make(block)
         except BudgetEndedError:
@@ -176,9 +178,10 @@ class _Loop:
         return True
 
     def say_what_it_buys(self, each: float) -> None:
-        """A note after the first launch if the budget is unlikely to decide: what it buys, and which one would decide.
+        """Prints a note after the first launch if the budget is probably too small: what it buys, and which budget
+        would decide.
 
-        `each`: seconds that a launch takes, with its hooks and all else that comes between two launches.
+        `each`: seconds of a launch, including hooks and everything else between two launches.
         """
         stop, records = self.experiment.stop, self.store.records
         others = len(distinguishable(self.experiment, detected(records))) - 1
@@ -194,10 +197,10 @@ class _Loop:
             )
 
     def warm_ups(self) -> Iterator[Block]:
-        """Warm-up is repeated when a run is resumed: caches are cold then. Half of a budget is left for measuring.
+        """The blocks to warm up, also when a run is resumed, because caches are cold then. They leave half of a budget.
 
-        The first launch of all is the one that all others are compared with, if it shows how long is far too long, or
-        if its env reads tell whether p reaches the program. It is the baseline if no other counts unless that works.
+        The very first launch (see `begins_alone`) is the configuration that all others are compared with, or the
+        baseline if nothing counts unless the baseline works.
         """
         everyone, wanted = configurations(self.experiment), self.experiment.warmup
         began, before = self.clock(), len(self.store.records)
@@ -222,7 +225,7 @@ class _Loop:
             yield Block("warmup", everyone)
 
     def make(self, block: Block) -> None:
-        """All launches of a block, or none that count."""
+        """Makes all launches of a block; if it fails, none of them count."""
         self.wait()
         number, attempt = self.store.begin()
         since = plan.since_baseline(self.store.records, self.baseline) if self.experiment.baseline.returns else None
@@ -241,7 +244,7 @@ class _Loop:
         self.watcher.block_done(number, self.store.records)
 
     def wait(self) -> None:
-        """Waits for quiet CPUs, within a budget that was typed; no other pays for it."""
+        """Waits for quiet CPUs. This counts for a typed budget, and for no other."""
         typed = self.experiment.stop.binding
         waited = self.quiet(self.budget.seconds if typed else math.inf)
         if not typed:
@@ -265,14 +268,14 @@ class _Loop:
         return made
 
     def paid(self, record: Record) -> Record:
-        """The record with its part of the budget, by the one clock that counts it."""
+        """The record with its part of the budget, by the clock that counts the budget."""
         if self.launcher.virtual:
             return record
         before, self.booked = self.booked, self.clock()
         return replace(record, paid=max(0.0, self.booked - before))
 
     def must_fit(self, made: Sequence[Record], launches: Sequence[Invocation]) -> None:
-        """Raises BudgetEndedError if a budget that binds has no time for the next launch of the block."""
+        """Raises BudgetEndedError if a typed budget has no time for the next launch of the block."""
         stop, each = self.experiment.stop, _by_themselves(made) / len(made)
         virtual = self.launcher.virtual
         if not stop.binding or stop.rule == "race" or stop.budget is None or virtual or len(made) == len(launches):
@@ -301,7 +304,7 @@ class _Loop:
             self.watcher.note(said)
 
     def must_start(self, record: Record) -> None:
-        """Raises ProgramError for a launch that cannot start and did before: the program was removed meanwhile."""
+        """Raises ProgramError for a launch that cannot be started any more, because the program was removed."""
         same = (earlier for earlier in self.store.records if earlier.configuration == record.configuration)
         if record.status == "not-started" and any(earlier.status != "not-started" for earlier in same):
             what = f"{self.called(record)} {ending(record)}, and it was started before"
@@ -309,7 +312,7 @@ class _Loop:
             raise ProgramError(what, remedy=remedy + self._launched(record))
 
     def must_be_later(self, record: Record) -> None:
-        """Raises the error if what everything would be compared with never worked."""
+        """Raises an error if the baseline never succeeded, so that nothing can be compared with it."""
         if not any(earlier.ok and earlier.configuration == record.configuration for earlier in self.store.records):
             allow = "write ignore_failure = true" if self.experiment.study.name else "pass -i"
             remedy = _remedy(record, f"make it work, or {allow}: launches may fail then") + self._launched(record)
@@ -324,7 +327,8 @@ class _Loop:
         return "the program" if alone else record.configuration.label
 
     def must_have_succeeded(self, made: Sequence[Record]) -> None:
-        """Raises ProgramError if no launch ever did, and UsageError if none that counts gave the response."""
+        """Raises ProgramError if no launch ever succeeded, and UsageError if no launch that counts gave the
+        response."""
         name = self.experiment.response
         if any(math.isfinite(record.response(name)) for record in itertools.chain(made, self.store.records)):
             return
@@ -340,12 +344,13 @@ class _Loop:
             raise UsageError("no launch gave it", where=name, remedy=remedy)
 
     def _lost(self, record: Record) -> type[CorescaleError]:
-        """The error if nothing came of it: a launch that a typed budget killed says nothing about the program."""
+        """The type of error for a failed launch. A launch that was killed by a typed budget says nothing about the
+        program."""
         stop, killed = self.experiment.stop, record.status == "timeout"
         return BudgetEndedError if killed and stop.binding and stop.budget == self.experiment.timeout else ProgramError
 
     def _launched(self, record: Record) -> str:
-        """The command as messages show it, without the variables that are set for it or for each of its ranks."""
+        """The command as messages show it, without the variables set for it or its ranks."""
         line = self.launcher.line(record.configuration)
         return f" (the command: {SET.sub('', line)})"
 
@@ -356,8 +361,9 @@ def _by_themselves(made: Sequence[Record]) -> float:
 
 
 def begins_alone(experiment: Experiment, *, virtual: bool) -> bool:
-    """Whether one launch comes before all others: what the outputs of the others are compared with, what shows how long
-    is far too long, or, unless they warm up anyway, whether p reaches the program. Only a real one can show that."""
+    """Whether a single launch comes before all others. Its purpose may be an output to compare with, a time that shows
+    which launches are far too slow, or, unless there are warm-ups, whether p reaches the program. Virtual launches
+    cannot show the last."""
     by_variables = experiment.compares and unread(experiment, ()) == "threads"
     unknown = by_variables or (experiment.scans and reads_show_p(experiment))
     asks_reads = unknown and not virtual and not experiment.warmup

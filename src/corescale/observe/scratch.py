@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An empty folder for one launch, gone afterwards; what a killed corescale left behind is swept away by the next.
+"""An empty folder for each launch, which is removed afterwards. Folders that a killed corescale left are removed by the
+next one.
 
-A folder names its host, since hosts that share a temporary directory may not see each other's locks.
+The folder's name contains the host, because hosts that share a temporary directory may not see each other's locks.
 """
 
 import atexit
@@ -27,14 +28,14 @@ from corescale.observe.spawn import SpawnedProcess
 PREFIX = f"corescale-launch-{platform.node()}-"
 
 PATIENCE = 5.0
-"""seconds in which ranks on other machines, which still write into a folder, must have ended"""
+"""seconds within which ranks on other machines must stop writing into a folder"""
 
 _MADE: dict[Path, int | None] = {}
-"""the folders of this process, from just before they are made until they are gone, with their locks"""
+"""the folders of this process and their locks, from just before each is made until it is removed"""
 
 
 class Scratch:
-    """What the sources of one launch share. Holds a lock on its folder, so that a sweep knows that it is in use."""
+    """The state that the sources of one launch share. It locks its folder, so that a sweep knows that it is in use."""
 
     folder: Path
 
@@ -48,7 +49,7 @@ class Scratch:
         """`place`: the folder that it is made in, by default the system's for temporary files."""
         self.launch = launch or Launch(())
         self.proved = proved
-        """executable and name of the programs in which its libraries were proved; empty before that"""
+        """executable and name of the programs in which the launch's libraries were proved; empty before the proof"""
         self._place = place
         self.metrics = metrics or {}
         """the sources of the metrics that are declared, by the metrics' names"""
@@ -57,7 +58,7 @@ class Scratch:
         self.by_rank: tuple[str, ...] = ()
         """variables that name a folder; each rank gets its own folder in it, named by the rank's number"""
         self.spans = False
-        """whether the program is to say when its threads were in its own regions"""
+        """whether the program is to report when its threads were in its named regions"""
         self.ranks = 0
         """ranks that are to report"""
         self.output: Path | None = None
@@ -66,7 +67,7 @@ class Scratch:
         """processes of all ranks, after the launch"""
 
     def of(self, name: str) -> Path:
-        """The folder of one source, made when it is first asked for, and when the program has taken it away."""
+        """The folder of one source. It is made if it does not exist, even if the program has removed it."""
         folder = self.folder / name
         for each in (self.folder, folder):
             if each.is_symlink() or (each.exists() and not each.is_dir()):
@@ -75,14 +76,14 @@ class Scratch:
         return folder
 
     def output_hash(self) -> str | None:
-        """SHA-256 of standard output, as sha256sum prints it, where it was kept."""
+        """SHA-256 of standard output, as sha256sum prints it, if the output was kept."""
         if self.output is None or not paths.is_file(self.output):
             return None
         with self.output.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
     def said(self, size: int) -> str:
-        """The last `size` bytes of standard output, where it was kept."""
+        """The last `size` bytes of standard output, if it was kept."""
         if self.output is None or not paths.is_file(self.output):
             return ""
         with self.output.open("rb") as file:
@@ -90,7 +91,7 @@ class Scratch:
             return file.read().decode(errors="replace")
 
     def beside(self, place: Path) -> Path:
-        """A folder like this one in another file system, if that can be written; removed together with this one."""
+        """A similar folder in another place, if that can be written; it is removed together with this one."""
         return self._made(place) if os.access(place, os.W_OK) else self.folder
 
     def __enter__(self) -> Self:
@@ -112,14 +113,14 @@ class Scratch:
             _end(folder)
 
     def _made(self, place: Path) -> Path:
-        while True:  # a sweep may take it away before it is locked
+        while True:  # a sweep may remove the folder before it is locked
             folder = place / f"{PREFIX}{secrets.token_hex(8)}"
             self._own.append(folder)
             _MADE[folder] = None
             folder.mkdir(0o700)
             with contextlib.suppress(FileNotFoundError):
                 lock = _MADE[folder] = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-                with contextlib.suppress(OSError):  # a file system without locks: no sweep gets one there either
+                with contextlib.suppress(OSError):  # without locks in this file system, a sweep gets none either
                     fcntl.flock(lock, fcntl.LOCK_SH)
                 if folder.exists():
                     return folder
@@ -127,13 +128,13 @@ class Scratch:
 
 @atexit.register
 def _end_all() -> None:
-    """A signal may have come while one of them was made or removed."""
+    """Removes all folders, even if a signal came while one of them was made or removed."""
     for folder in list(_MADE):
         _end(folder)
 
 
 def _end(folder: Path) -> None:
-    """Nothing if it has ended."""
+    """Removes a folder, if it still exists."""
     if folder in _MADE:
         _remove(folder)
         if (lock := _MADE.pop(folder)) is not None:
@@ -141,7 +142,8 @@ def _end(folder: Path) -> None:
 
 
 def sweep(place: Path | None = None) -> None:
-    """Removes this user's folders that no process holds; `place`: a folder for them beside the system's."""
+    """Removes this user's folders that no process holds. `place`: search there too, besides the system's temporary
+    folder."""
     places = (Path(tempfile.gettempdir()), Path("/dev/shm"), *([place] if place else []))
     for folder in (folder for place in places for folder in place.glob(f"{PREFIX}*")):
         with contextlib.suppress(OSError):
@@ -159,7 +161,7 @@ def _remove_unless_held(folder: Path) -> None:
 
 
 def _remove(folder: Path) -> None:
-    """The folder, or what the program put in its place. What is written there meanwhile is removed too."""
+    """Removes the folder, or what the program put in its place, including files that are written there meanwhile."""
     until = time.monotonic() + PATIENCE
     while os.path.lexists(folder):
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Turns addresses of a program that ran into functions, files and lines, by the symbols and the DWARF of its files."""
+"""Turns addresses of a program into functions, files and lines, by the symbols and DWARF of its files."""
 
 import bisect
 import contextlib
@@ -19,11 +19,11 @@ from elftools.elf.sections import SymbolTableSection
 from corescale.profile import Place
 
 _OFFSETS_FROM_HERE = bytes((1, 0x1B, 0x03, 0x3B))
-"""version and encodings of .eh_frame_hdr as every linker writes it"""
+"""version and encodings of .eh_frame_hdr that all linkers use"""
 
 
 _TIMES = 48
-"""The bits of an address; those above say how often another object had come to where one was."""
+"""The bits of an address. The bits above count how often another object was mapped at the same place."""
 
 
 MADE = "code made at run time"
@@ -48,8 +48,8 @@ class _Mapping:
 
 
 class Symbols:
-    """Names the addresses of one process by its executable mappings. These are lines of /proc/self/maps, each after a
-    number: how often an object had replaced another at its place. An address has that number in its upper 16 bits.
+    """Names the addresses of one process, from its executable mappings. These are lines of /proc/self/maps, each after
+    a number that counts the objects mapped at that place before. An address has that number in its upper 16 bits.
     """
 
     def __init__(self, maps: str) -> None:
@@ -149,7 +149,7 @@ class _Object:
 
 
 def _begins(file: ELFFile) -> list[int]:
-    """The addresses of its functions, from the table for unwinding, which a stripped file has, too."""
+    """The addresses of its functions, from the unwind table, which even a stripped file has."""
     section = file.get_section_by_name(".eh_frame_hdr")
     if section is None or section.data()[:4] != _OFFSETS_FROM_HERE:
         return []
@@ -174,7 +174,7 @@ def _object(path: str) -> _Object:
 
 
 _HASH = re.compile(r"17h[0-9a-f]{16}(?=E)")
-"""the end of older names of Rust"""
+"""the hash at the end of legacy Rust symbol names"""
 
 
 @functools.cache
@@ -199,14 +199,14 @@ _NAMED = {"LT": "<", "GT": ">", "RF": "&", "BP": "*", "C": ","}
 
 
 def _unescaped(found: re.Match[str]) -> str:
-    """What older names of Rust write only with letters."""
+    """The character that an escape in legacy Rust symbol names stands for."""
     if not found[1]:
         return "::"
     return _NAMED.get(found[1]) or chr(int(found[1][1:], 16))
 
 
 def _words(path: str) -> Iterator[str]:
-    """The identifiers of a mangled path of Rust, without hashes of crates and without back references."""
+    """The identifiers of a mangled Rust path, without crate hashes and back references."""
     at = 0
     while at < len(path):
         if mark := re.compile(r"[sB][0-9a-zA-Z]*_").match(path, at):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The timeline that the profiler writes beside a profile: what threads did when."""
+"""Reads the timeline that the profiler writes next to a profile: what each thread did when."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +15,7 @@ _MOST_EVENTS = 65536
 
 
 def events(path: Path, header: Any, threads: Any, stacks: Any, end: int) -> Iterator[Event]:
-    """What the timeline beside a profile has, and the waits in which threads were at the end.
+    """The events of the timeline of a profile, and the waits in which threads were at its end.
 
     `threads` and `stacks` are areas of the profile. `end`: the end of the program, by its clock.
     """
@@ -23,7 +23,7 @@ def events(path: Path, header: Any, threads: Any, stacks: Any, end: int) -> Iter
     begun = int(header["started"])
     for file in path.parent.glob(f"timeline-{header['process']}-*"):
         if file.stat().st_size < _LINE.itemsize + _MOST_EVENTS * _EVENT.itemsize:
-            continue  # the disk had no room
+            continue  # the disk was full
         data = np.fromfile(file, np.uint8, _LINE.itemsize + _MOST_EVENTS * _EVENT.itemsize)  # a map's holes need room
         line = data[: _LINE.itemsize].view(_LINE)[0]
         if (int(line["process"]), int(line["started"])) != (int(header["process"]), begun):
@@ -44,5 +44,5 @@ def frames(stack: Any) -> tuple[int, ...]:
 
 
 def seconds(nanoseconds: Any) -> float:
-    """Seconds, of the nanoseconds that the profiler writes."""
+    """Converts the profiler's nanoseconds to seconds."""
     return float(nanoseconds) * 1e-9

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long a launch or a hook may still last under a budget that was typed."""
+"""The time that a launch or hook may take under a typed budget."""
 
 import math
 import time
@@ -9,14 +9,15 @@ from corescale.declare.stop import Stop
 from corescale.records import Record
 
 OVERRUN = 1.1
-"""multiple of the budget after which a launch is ended: one that takes a little longer than its last may finish"""
+"""multiple of the budget after which a launch is ended, so that one that takes slightly longer than expected can
+finish"""
 
 LEAST = 0.05
-"""seconds that a launch or command has at least"""
+"""least time limit of a launch or hook, in seconds"""
 
 
 class Timeouts:
-    """Seconds, inf without a budget that was typed. `clock`: the monotonic one."""
+    """Time limits in seconds; inf without a typed budget. `clock`: the monotonic clock."""
 
     def __init__(self, stop: Stop, clock: Callable[[], float] = time.monotonic) -> None:
         self.whole = stop.budget if stop.binding and stop.budget is not None else math.inf
@@ -24,7 +25,7 @@ class Timeouts:
         self._clock, self._end, self._fresh = clock, math.inf, True
 
     def begin(self) -> None:
-        """The budget runs from here on."""
+        """Starts the budget."""
         self._end = self._clock() + OVERRUN * self.whole
 
     def recall(self, history: Sequence[Record]) -> None:
@@ -33,16 +34,16 @@ class Timeouts:
         self._fresh = not history
 
     def waited(self, seconds: float) -> None:
-        """Seconds passed in a queue, which no budget pays."""
+        """Adds seconds of waiting in a queue, which no budget counts."""
         self._end += seconds
 
     def launched(self) -> None:
-        """A launch was made: the next have what is left."""
+        """Notes that a launch was made; later launches get only the time that is left."""
         self._fresh = False
 
     @property
     def left(self) -> float:
-        """What is left."""
+        """Seconds of the budget that are left."""
         return max(LEAST, self._end - self._clock())
 
     @property

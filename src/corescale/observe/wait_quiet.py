@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waiting until other programs leave the CPUs: what `--wait-quiet` does before each block."""
+"""Waits until other programs leave the CPUs idle, which `--wait-quiet` does before each block."""
 
 import math
 import time
@@ -9,16 +9,16 @@ from corescale.machine import Machine
 from corescale.observe.doctor.quietness import account
 
 BUSY = 0.05
-"""share of the CPUs from which other programs count as a disturbance, as in the warning (conclude/noise.py)"""
+"""share of the CPUs above which other programs count as a disturbance, as in the warning (conclude/noise.py)"""
 
 LOOK = 1.0
-"""seconds of a look; ticks of the clock are a hundredth of that"""
+"""seconds of an observation, which are a hundred clock ticks"""
 
 LONGEST = 600.0
-"""seconds that one command waits in all, because a machine may never be quiet"""
+"""most seconds that one command waits in total, because a machine may never be quiet"""
 
 Used = Callable[[], float]
-"""Takes a look, and returns the share of the CPUs that was used during it."""
+"""Observes the machine for a while, and returns the share of the CPUs that was in use."""
 
 
 class Quiet:
@@ -30,7 +30,8 @@ class Quiet:
         self._waited = 0.0
 
     def wait(self, most: float = math.inf) -> float:
-        """Returns the seconds that it took, about `most` at most; says once why, and once if it gives up."""
+        """Waits for about `most` seconds at most, and returns how long it took. Prints once why it waits, and once if
+        it gives up."""
         start, said = time.monotonic(), False
         while self._waited < LONGEST and most > 0 and (busy := self._used()) > BUSY:
             self._waited += LOOK

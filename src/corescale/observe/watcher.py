@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The interface of what watches a run."""
+"""The interface of objects that watch a run."""
 
 from collections.abc import Sequence
 from types import TracebackType
@@ -10,7 +10,8 @@ from corescale.records import Record
 
 
 class Watcher:
-    """The loop tells it what happens. It is a context, so that a terminal is left as it was. This one says nothing."""
+    """The loop reports events to it. It is a context manager, so that a terminal can be restored. This base class
+    prints nothing."""
 
     def __enter__(self) -> Self:
         return self
@@ -21,13 +22,13 @@ class Watcher:
         """The run is over, however it ended."""
 
     def launching(self, invocation: Invocation, line: str) -> None:
-        """This launch starts; `line` is what a person would type."""
+        """A launch starts; `line` is what a user would type for it."""
 
     def launched(self, record: Record) -> None:
         """A launch has ended, and its record is kept."""
 
     def block_done(self, number: int, records: Sequence[Record]) -> None:
-        """A block counts; these are the records of all blocks that do."""
+        """A block is complete; `records` are those of all complete blocks."""
 
     def note(self, text: str) -> None:
         """Something to know in addition to the numbers."""

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a person sees: terminal, charts, report, exchange formats."""
+"""Showing results: terminal, charts, report, exchange formats."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A calibration on a terminal: each constant, what it is for, and the limit that it implies."""
+"""Tables of a calibration: each constant, its purpose, and the limit that it implies."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def table(calibration: Calibration) -> Table:
-    """A row for each constant that was measured, with its spread."""
+    """A row for each measured constant, with its spread."""
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in ("constant", "value", "spread", "what it is", "so"):
         shown.add_column(name, justify="right" if name in ("value", "spread") else "left")
@@ -39,7 +39,7 @@ def table(calibration: Calibration) -> Table:
 
 
 def loops(columns: Sequence[Column]) -> Table:
-    """A program's own loops: the best block of each, and what the worst that was tried loses to it."""
+    """A program's own loops: the best block of each, and how much slower the worst tried block is."""
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=f"{len(columns)} loops of the program")
     for name in ("place", "iterations", "threads", "iteration", "best block", "worst block", "loses"):
         shown.add_column(name, justify="left" if name == "place" else "right", overflow="fold")
@@ -52,7 +52,8 @@ def loops(columns: Sequence[Column]) -> Table:
 
 
 def scores(found: Scores) -> Table:
-    """What each model loses: geometric mean and worst over the cases, in per cent of the best fixed block."""
+    """The loss of each model: geometric mean and worst over the cases, in per cent of the time of the best fixed
+    block."""
     shown = Table(
         box=box.SIMPLE_HEAD, pad_edge=False, title=f"time lost against the best fixed block, {found.cases} cases"
     )
@@ -70,7 +71,7 @@ def scores(found: Scores) -> Table:
 
 
 def fitted(found: Scores, calibrated: Mapping[str, float]) -> Table:
-    """The constants that a fit to all cases finds, next to those that calibrate measured directly."""
+    """The constants from a fit to all cases, next to those that calibrate measured directly."""
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, title="constants of loop time, fitted to all cases")
     shown.caption = (
         "Constants that no loop here determines are left out. A fitted one explains times, whatever else is in them;\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ledger of claims as Markdown: counts machine by machine, then a row a claim with its answers folded."""
+"""The ledger of claims as Markdown: the counts of each machine, then a row for each claim with its answers folded."""
 
 from collections import Counter
 from collections.abc import Sequence

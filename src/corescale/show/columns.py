@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The columns of every table of configurations: terminal, page, JSON with its schema, CSV and Markdown loop over them.
+"""The columns of all tables of configurations, over which terminal, page, JSON with its schema, CSV and Markdown loop.
 
-A new column is a line in SCAN, TUNE or COMPARE; ARCHITECTURE.md names what else.
+A new column needs a line in SCAN, TUNE or COMPARE. ARCHITECTURE.md lists what else it needs.
 """
 
 import math
@@ -20,11 +20,11 @@ from corescale.show import text
 from corescale.show.result import Result
 
 Value = Interval | float | str | None
-"""None: does not apply to this row, and is left empty."""
+"""None: the column does not apply to this row, and the cell is empty."""
 
 MAIN, DERIVED, FULL, WIDE, DOCUMENT = range(1, 6)
-"""Importance: the answer to the question; what follows from it; shown if a terminal has room; shown if it has plenty;
-in documents only."""
+"""Importance of a column: MAIN is the answer; DERIVED follows from it; FULL is shown if a terminal has room, and WIDE
+if it has plenty; DOCUMENT is only in documents."""
 
 INTERVAL: Mapping[str, object] = {"$ref": "#/$defs/Interval"}
 NUMBER: Mapping[str, object] = {"type": ["number", "null"]}
@@ -33,7 +33,7 @@ COUNT: Mapping[str, object] = {"type": "integer", "minimum": 0}
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """How people read a value, and what it is in JSON."""
+    """How a value is written for people, and its type in JSON."""
 
     shown: Callable[[Any], text.Shown]
     schema: Mapping[str, object]
@@ -42,7 +42,7 @@ class Format:
 
     @property
     def interval(self) -> bool:
-        """An estimate with its ends."""
+        """Whether the value is an estimate with the ends of its interval."""
         return self.schema is INTERVAL
 
 
@@ -58,15 +58,15 @@ class Column:
     importance: int
     description: str
     heading: str = ""
-    """head in documents; empty: the name"""
+    """heading in documents; empty: the name"""
     short: str = ""
-    """head on a terminal; empty: the head of documents"""
+    """heading on a terminal; empty: the heading in documents"""
     of: Callable[[Any, Result], Value] | None = None
     """function from the conclusion's row of a configuration to the value; None: the row's attribute of that name"""
 
     @property
     def title(self) -> str:
-        """The head in documents."""
+        """The heading in documents."""
         return self.heading or self.name.replace("_", " ")
 
     @property
@@ -104,7 +104,7 @@ DECISION, GATE = _words({"enum": [*get_args(Decision)]}), _words({"enum": [*get_
 
 
 def _lost(row: Row, result: Result) -> Interval:
-    """Core time without gain. Its interval is that of the efficiency; T counts as known."""
+    """Core time that brought no speedup. Its interval follows from that of the efficiency, with T taken as known."""
     if result.experiment.response.startswith("metric:"):
         return Interval(math.nan, None, None, None, 0)
     return row.efficiency.map(lambda efficiency: row.p * row.time.estimate * (1 - efficiency))
@@ -121,7 +121,7 @@ def _cores(one: Comparison, result: Result) -> float:
 
 
 def _of_other(name: str) -> Callable[[Comparison, Result], Value]:
-    """Empty in the reference's own row."""
+    """A function that gives the value of a comparison, empty in the reference's own row."""
     return lambda one, result: None if one.other == one.reference else getattr(one, name)
 
 
@@ -170,12 +170,12 @@ class Table:
     rows: Mapping[Configuration, Any]
 
     def cells(self, configuration: Configuration) -> Iterator[tuple[Column, text.Shown]]:
-        """Every column with its value for one configuration; empty if nothing was concluded of it."""
+        """Every column with its value for one configuration; values are empty if there is no conclusion about it."""
         row = self.rows.get(configuration)
         return ((column, ("", "") if row is None else column.shown(row, self.result)) for column in self.columns)
 
     def roles(self, configuration: Configuration) -> list[str]:
-        """What part it plays in the answer."""
+        """The roles of a configuration in the answer, such as baseline."""
         found = self.result.conclusion
         if isinstance(found, Recommendation):
             usable = found.answered and getattr(self.rows.get(found.chosen), "excluded", None) is None
@@ -201,7 +201,7 @@ def of(result: Result) -> Table:
 
 
 def _named(name: str, result: Result) -> tuple[Column, ...]:
-    """The columns: the response under its name, one for each other metric, and the gate if one was asked for."""
+    """The columns, with the response under its name, one for each other metric, and the gate if there is one."""
     response = result.experiment.response
     heading, form = text.quantity_name(response), Format(text.quantity(response), INTERVAL)
     given = [replace(c, heading=heading, format=form) if c.format is RESPONSE else c for c in TABLES[name]]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A diagnosis on one screen, and as JSON; which CPUs share which caches and memory, as text.
+"""Shows a diagnosis on one screen or as JSON, and, as text, which CPUs share which caches and memory.
 
-What other programs said is shown as text, never obeyed as markup.
+The output of other programs is printed as plain text, and never interpreted as markup.
 """
 
 import dataclasses
@@ -24,7 +24,7 @@ Line = tuple[str, Text]
 
 
 def render(diagnosis: Diagnosis) -> RenderableType:
-    """The diagnosis as a table. For what is missing it says how to get it, for what is doubtful what to do."""
+    """The diagnosis as a table. For missing components it says how to get them, and for warnings what to do."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(no_wrap=True, style="bold")
     grid.add_column(overflow="fold")
@@ -38,7 +38,7 @@ def render(diagnosis: Diagnosis) -> RenderableType:
 
 
 def to_json(diagnosis: Diagnosis) -> str:
-    """The whole diagnosis, paths as text, and what follows from it: threads, fingerprint, verdict."""
+    """The whole diagnosis, with paths as text, and the values derived from it: threads, fingerprint, verdict."""
     machine, seen = diagnosis.machine, diagnosis.quietness
     values = {"format": FORMAT, **dataclasses.asdict(diagnosis)}
     values["machine"] |= {
@@ -89,7 +89,7 @@ def _present(diagnosis: Diagnosis) -> Iterator[Line]:
 
 
 def _cluster(diagnosis: Diagnosis) -> Iterator[Line]:
-    """A line for the cluster, and one for each partition: what --allocation may say of it."""
+    """A line for the cluster, and one for each partition with the options that --allocation may use."""
     if diagnosis.no_cluster:
         yield "cluster", _text(f"none answers: {diagnosis.no_cluster}")
     if (found := diagnosis.cluster) is None:
@@ -161,13 +161,12 @@ def named(part: Part) -> str:
 
 
 def _chain(part: Part) -> list[Part]:
-    """The part, and the only part within it, and so on, down to where it divides."""
+    """The part, the only part inside it, and so on, down to the first that contains several parts or none."""
     return [part, *_chain(part.parts[0])] if len(part.parts) == 1 else [part]
 
 
 def _alike(part: Part) -> object:
-    """A key that is equal for parts that differ only in the numbers of their CPUs. The memory of nodes may differ a
-    little."""
+    """A key that is equal for parts that differ only in CPU numbers, or slightly in the memory of nodes."""
     size = 0 if part.kind == "NUMA node" else part.bytes
     return part.kind, len(part.cpus), size, tuple(map(_alike, part.parts))
 

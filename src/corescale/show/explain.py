@@ -19,20 +19,20 @@ Shown = Mapping[str, Any]
 MOST_SITES = 3
 """call sites of a row on a terminal; --json has five"""
 SHOWN = 0.0005
-"""A row below this share is not shown."""
+"""Rows with a smaller share are not shown."""
 TERMINAL = 60
-"""characters of a timeline"""
+"""width of a timeline in characters"""
 BAR = 50
-"""characters of the whole time"""
+"""length in characters of a bar for the whole time"""
 LEVELS = " ▁▂▃▄▅▆▇█"
 
 MOST_LINES = 8
-"""timelines, and places of a table, on a terminal"""
+"""most timelines, and most places of a table, on a terminal"""
 
 
 def lines(shown: Shown) -> Iterator[str]:
-    """The table: a sentence, a line for each row with time in it, and what else the launch shows. Names of places and
-    words of a program are cleaned."""
+    """The whole text: a sentence, a line for each row that has time, and the other views. Text from the program is
+    cleaned."""
     return map(text.clean, _lines(shown))
 
 
@@ -58,7 +58,7 @@ def _lines(shown: Shown) -> Iterator[str]:
 
 
 def said(shown: Shown) -> Iterator[str]:
-    """The sentences: serial time, what swaps gave back, spinning, and the metrics."""
+    """The sentences about serial time, gains from swaps, spinning, and the metrics."""
     yield from _serial(shown)
     yield from _inflated(shown)
     yield from _blocks(shown)
@@ -71,7 +71,7 @@ def said(shown: Shown) -> Iterator[str]:
 
 
 def decimals(whole: float) -> int:
-    """Digits behind the point of seconds: two, or for parts of less than 0.1 s three that matter of the whole."""
+    """Decimals of seconds: two, or, if the whole is less than 0.1 s, as many as give it three significant digits."""
     return 2 - math.floor(math.log10(whole)) if 0 < whole < 0.1 else 2
 
 
@@ -80,8 +80,8 @@ def _places(sites: Sequence[Shown]) -> str:
 
 
 def _about(row: str, shown: Shown) -> str:
-    """How sure a row is, and how it differs from that of the same work with one thread. Results that were kept by an
-    earlier version have neither."""
+    """The uncertainty of a row, and its difference to the same work with one thread. Results of earlier versions have
+    neither."""
     rows, parts, places = shown["rows"], [], decimals(shown["thread_seconds"])
     if sampled := rows[row].get("sampled"):
         parts.append(f"[{sampled['low']:.{places}f}, {sampled['high']:.{places}f}]")
@@ -118,7 +118,7 @@ def _serial(shown: Shown) -> Iterator[str]:
 
 
 def _inflated(shown: Shown) -> Iterator[str]:
-    """What inflated computing is made of, the largest part first; earlier versions did not keep it."""
+    """The parts of inflated computing, the largest first; earlier versions did not keep them."""
     places = decimals(shown["thread_seconds"])
     parts = sorted(shown.get("inflated_parts", ()), key=lambda part: -part["seconds"])
     said = [
@@ -131,7 +131,8 @@ def _inflated(shown: Shown) -> Iterator[str]:
 
 
 def _blocks(shown: Shown) -> Iterator[str]:
-    """Which share of the blocks another thread frees, if allocating is worth it; earlier versions did not keep it."""
+    """The share of blocks freed by a thread that did not allocate them, if allocating takes enough time; earlier
+    versions did not keep it."""
     if not (found := _worthy(shown)) or not (elsewhere := found[0]["elsewhere"]):
         return
     left = found[0]["watched"] - elsewhere["n"]
@@ -143,13 +144,13 @@ def _blocks(shown: Shown) -> Iterator[str]:
 
 
 def _worthy(shown: Shown) -> Sequence[Shown]:
-    """The blocks, if allocating has enough of the thread-seconds."""
+    """The blocks, if allocating takes enough of the thread-seconds."""
     return shown.get("memory_blocks", ()) if shown["rows"][LedgerRow.ALLOCATING]["share"] >= WORTH else ()
 
 
 def _counted(shown: Shown) -> str:
-    """`4 threads`, `2 ranks` or `4 threads of 2 ranks`, and that they are oversubscribed. Results that were kept by an
-    earlier version have only threads."""
+    """`4 threads`, `2 ranks` or `4 threads of 2 ranks`, with a note if they are oversubscribed. Results of earlier
+    versions have only threads."""
     threads, ranks, cores = shown["threads"], shown.get("ranks", 1), shown.get("cores_available")
     said = text.count(threads, "thread") if ranks != threads or ranks == 1 else f"{ranks} ranks"
     said += f" of {ranks} ranks" if ranks not in (1, threads) else ""
@@ -157,7 +158,7 @@ def _counted(shown: Shown) -> str:
 
 
 def brief(place: str) -> str:
-    """A place without template arguments, parameters and the type that its function returns."""
+    """A place without template arguments, parameters and return type."""
     call, at, name = text.clean(place).rpartition(" at ")
     file = re.match(r"\S+:\d+ ", name)
     name, begin = re.sub(r" ?\[(clone|abi:)[^\]]*\]", "", name), file[0] if file else ""
@@ -197,11 +198,12 @@ IN_CPP = {
     LedgerRow.BARRIER: "parallel_for divides a loop by the times of its earlier calls (runtime/README.md)",
     LedgerRow.INFLATED: "team starts its threads with a clean vector state (docs/results/vector_state.md)",
 }
-"""what corescale's C++ library has against a row, and the page"""
+"""the part of corescale's C++ library that reduces a row, and its page"""
 
 
 def _in_cpp(shown: Shown) -> Iterator[str]:
-    """If it has something against the row in which most is lost, and the row is more than the noise of one launch."""
+    """Suggests the C++ library, if it can reduce the row in which most time is lost, and that row exceeds the noise of
+    one launch."""
     lost = {row: found["share"] for row, found in shown["rows"].items() if row not in NO_CAUSE}
     most = LedgerRow(max(lost, key=lambda row: lost[row]))
     beyond = shown["rows"][most].get("beyond_one_thread")
@@ -213,11 +215,12 @@ def _in_cpp(shown: Shown) -> Iterator[str]:
 
 
 WORDS = ("size", "place", "call sites", "source", "interval", "rank", "call", "partner", "row")
-"""heads of columns that are words"""
+"""headings of text columns"""
 
 
 def tables(shown: Shown) -> Iterator[dict[str, Any]]:
-    """Tables of a page, and their first lines on a terminal: name, title, head, the columns that are words, cells."""
+    """The tables of the page, whose first lines are also shown on a terminal: name, title, headings, text columns,
+    cells."""
 
     def table(name: str, title: str, head: Sequence[str], cells: Iterable[Sequence[str]]) -> dict[str, Any]:
         return {"name": name, "title": title, "head": head, "words": WORDS, "lines": list(cells)}
@@ -263,7 +266,7 @@ def _freed(elsewhere: Shown | None) -> tuple[str, str, str]:
 
 
 def _as_text(table: Mapping[str, Any]) -> Iterator[str]:
-    """The first lines: numbers in columns, then the words."""
+    """The first lines of a table, with numbers before words."""
     head: Sequence[str] = table["head"]
     numbers = {k: max(len(name), 8) + 2 for k, name in enumerate(head) if name not in WORDS}
     yield "".join([f"{table['title']:>28}", *(f"{head[k]:>{width}}" for k, width in numbers.items())])
@@ -273,7 +276,7 @@ def _as_text(table: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _cpus(shown: Shown) -> Iterator[str]:
-    """How many CPUs were in use for how long, and when."""
+    """For how long each number of CPUs was in use, and when."""
     if not shown["cpus_in_use"]:
         return
     yield "  CPUs in use, share of the time"
@@ -285,7 +288,7 @@ def _cpus(shown: Shown) -> Iterator[str]:
 
 
 def _timelines(shown: Shown) -> Iterator[str]:
-    """For each thread, what it did for most of each part of the time."""
+    """For each thread, the row with the most time in each part of the wall time."""
     if not shown["timelines"]:
         return
     used = {letter for line in shown["timelines"] for letter in line["rows"]} - {" "}
@@ -315,7 +318,7 @@ def _within(spans: Sequence[Sequence[float]], wall: float) -> str:
 
 
 def _usual(rows: str, parts: int) -> Iterator[str]:
-    """The most frequent letter of each of so many equal parts."""
+    """The most frequent letter in each of `parts` equal parts."""
     for part in range(parts):
         piece = rows[part * len(rows) // parts : (part + 1) * len(rows) // parts]
         yield max(sorted(set(piece)), key=piece.count, default=" ")
@@ -331,14 +334,14 @@ def by_place(shown: Shown) -> dict[str, tuple[int, float]]:
 
 
 def partner(message: Shown) -> str:
-    """With whom a call of MPI is, if it names one. A negative number is MPI's own, such as any source."""
+    """The partner of an MPI call, if it names one. Negative numbers are MPI constants, such as any source."""
     if message["partner"] is None:
         return ""
     return f"with rank {message['partner']}" if message["partner"] >= 0 else "with any rank"
 
 
 def _metrics(found: Shown) -> str:
-    """POP's; results that were kept by an earlier version have no share of time with a core."""
+    """The POP metrics. Results of earlier versions lack `had_a_core`."""
     names = ("load_balance", "communication", "had_a_core")
     product = " x ".join(f"{name.replace('_', ' ')} {found[name]:.2f}" for name in names if name in found)
     scaling = found["computation_scaling"]
@@ -348,7 +351,7 @@ def _metrics(found: Shown) -> str:
 
 
 def side_by_side(before: Shown, now: Shown) -> Iterator[str]:
-    """Two results: each row's thread-seconds then, now, and the difference."""
+    """Compares two results: the thread-seconds of each row then and now, and the difference."""
     places = max(decimals(each["thread_seconds"]) for each in (before, now))
     yield f"  {'':<22}{'before':>16}{'now':>16}{'difference':>12}"
     for name in ("wall", "thread_seconds"):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A result of explain as JSON values: what is kept, what `--json` prints, and what a file must have to be shown.
+"""Results of explain as JSON values, as files keep them and `--json` prints them; also checks files that are shown.
 
-What has a default was not kept by earlier versions.
+Fields with defaults were not kept by earlier versions.
 """
 
 import math
@@ -19,21 +19,21 @@ from corescale.observe.store.lines import SHORTEST
 from corescale.records import Level
 
 KERNEL = "accounts"
-"""source of a row that the kernel's accounts of the launch give"""
+"""name of the source of rows that come from the kernel's accounts"""
 MOST = 10**9
-"""most seconds, and most threads, that a launch can have: thread-seconds of 30 years"""
+"""upper limit of the seconds (30 years) and of the threads of a launch"""
 MOST_RANKS = 100_000
-"""most ranks that a chart has room for"""
+"""most ranks in a chart"""
 
 Seconds = Annotated[float, Field(ge=-MOST, le=MOST, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=-1, le=1.01, allow_inf_nan=False)]
-"""a row may give to others a little more than it has, and rounding may add a little"""
+"""a share; it may be slightly out of range because of rounding, or negative if a row gave more to others than it had"""
 Whole = Annotated[float, Field(gt=SHORTEST, le=MOST)]
 Count = Annotated[int, Field(ge=1, le=MOST)]
 
 
 class _Part(BaseModel):
-    """A part of a result; it is made of an object that has what it names."""
+    """A part of a result, made from an object with attributes of the same names."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -139,10 +139,10 @@ class _Cause(_Part):
 
 
 class Result(_Part):
-    """Every row and every figure in full."""
+    """The whole result, with all figures in full precision."""
 
     command: list[str]
-    """as typed, for the next command"""
+    """the command as typed, for suggesting the next one"""
     threads: Count
     ranks: Count = 1
     cores_available: Count | None = None
@@ -230,6 +230,7 @@ def _interval(name: str, found: Interval | None) -> Mapping[str, Any] | None:
 
 
 def _ends(name: str, found: Interval) -> Mapping[str, Any]:
-    """The estimate by its name, and both ends: None for both unless both are finite, because JSON has no infinity."""
+    """The estimate under its name, and both ends; both are None unless both are finite, because JSON has no
+    infinity."""
     known = all(end is not None and math.isfinite(end) for end in (found.low, found.high))
     return {name: found.estimate, "low": found.low if known else None, "high": found.high if known else None}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes files whole or not at all, and checks before anything is measured whether they can be written."""
+"""Writes files whole or not at all, and checks before measuring whether they can be written."""
 
 import contextlib
 import os
@@ -16,8 +16,8 @@ NAME_ANOTHER = "name a writable file"
 
 
 def write(target: str, content: str | bytes) -> None:
-    """Writes a file whole or not at all: an earlier file stays until the new one is complete, which gets its mode.
-    Appends to an open descriptor (/dev/stdout, /dev/fd/3), a pipe or a device.
+    """Writes a file whole or not at all. It replaces an earlier file only when complete, and gets that file's mode.
+    Open descriptors (/dev/stdout, /dev/fd/3), pipes and devices are appended to.
     """
     if target == "-":
         raise UsageError("is not a file", where=target, remedy="name one")
@@ -29,7 +29,7 @@ def write(target: str, content: str | bytes) -> None:
 
 
 def must_be_writable(target: str) -> None:
-    """Raises what `content` or `write` would raise, if that can be known before anything is measured."""
+    """Raises the error that `content` or `write` would raise, as far as that can be known before measuring."""
     path = Path(target)
     if path.suffix == PARQUET and find_spec("pyarrow") is None:
         raise UnavailableError("Parquet needs pyarrow", where=target, remedy="pip install 'corescale[parquet]'")
@@ -53,11 +53,13 @@ MARKS = {
     "calibration": b"# corescale calibrate: ",
     "noise passport": b'{\n "machine": ',
 }
-"""by which the formats of corescale are known, among their first lines; those of exports belong to other tools"""
+"""text in the first lines of each of corescale's own formats, which identifies it; exports are formats of other
+tools"""
 
 
 def must_be_ours(file: str, runs: Iterable[Path] = (), kind: str = "report") -> None:
-    """Raises UsageError for a file that would replace one of another kind, or lie in one of these runs."""
+    """Raises UsageError if writing the file would replace a file of another kind, or if it is in one of these run
+    folders."""
     remedy = "name another file"
     whole = paths.real(file)
     if any(whole.is_relative_to(paths.real(run)) for run in runs):
@@ -74,8 +76,7 @@ def must_be_ours(file: str, runs: Iterable[Path] = (), kind: str = "report") -> 
 
 
 def _name_fault(path: Path) -> str:
-    """Why the operating system refuses this name for a file, such as its length or links in a circle; empty if it does
-    not."""
+    """Why the operating system refuses this file name, for example because it is too long; empty if it does not."""
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -86,7 +87,7 @@ def _name_fault(path: Path) -> str:
 
 
 def are_same(one: str, other: str) -> bool:
-    """Whether two names mean one file, which need not exist."""
+    """Whether two names refer to the same file, which need not exist."""
     if one == other or paths.real(one) == paths.real(other):
         return True
     with contextlib.suppress(OSError):
@@ -95,7 +96,7 @@ def are_same(one: str, other: str) -> bool:
 
 
 def make_folder(folder: Path) -> None:
-    """The folder and those above it; raises UsageError."""
+    """Makes the folder and its parents; raises UsageError."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -106,7 +107,7 @@ def make_folder(folder: Path) -> None:
 
 
 UNTOLD = "backslashreplace"
-"""error handler for the bytes of arguments that are not UTF-8: `\\udce9`, which JSON reads back unchanged"""
+"""error handler that writes bytes of arguments that are not UTF-8 as `\\udce9`, which JSON reads back unchanged"""
 
 
 LINKS = 40

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 (more than 300 lines: one sentence for each kind of answer)
-"""The sentences that sum up a run: the same words in the terminal, the report and every export."""
+"""The sentences that sum up a run. Terminal, report and exports use the same ones."""
 
 import math
 from collections.abc import Sequence
@@ -23,17 +23,18 @@ from corescale.show.statements import alone, findings, nearness, timed
 TIES_SHOWN = 4
 
 MATTERS = 0.0005
-"""share below which a difference is not mentioned"""
+"""differences below this share are not mentioned"""
 
 
 def headline(result: Result, between: str = "; ") -> str:
-    """The first line: what was found, with its interval, and whether it is fake or simulated."""
+    """The first line: the answer with its interval, and whether it is fake or simulated."""
     said = conclusion_headline(result.conclusion, result.confidence, between, result.experiment.response)
     return f"{said} ({', '.join(result.origins)})" if result.origins else said
 
 
 def conclusion_headline(conclusion: Conclusion, confidence: float, between: str = "; ", response: str = "wall") -> str:
-    """What a conclusion says: one sentence, or one for each comparison; for a metric also which direction is better."""
+    """A conclusion in one sentence, or one for each comparison; for a metric, it also says which direction is
+    better."""
     if isinstance(conclusion, Study):
         return findings(conclusion.answers) or scan(conclusion.found, confidence)
     said = (
@@ -46,7 +47,7 @@ def conclusion_headline(conclusion: Conclusion, confidence: float, between: str 
 
 
 def _compares(found: Recommendation | Scan | tuple[Comparison, ...]) -> bool:
-    """Whether one number is said to be better than another."""
+    """Whether the sentence says that one number is better than another."""
     if isinstance(found, Recommendation):
         return found.compared
     ratios = [row.speedup for row in found.rows] if isinstance(found, Scan) else [one.ratio for one in found]
@@ -54,7 +55,8 @@ def _compares(found: Recommendation | Scan | tuple[Comparison, ...]) -> bool:
 
 
 def compared(found: tuple[Comparison, ...], confidence: float, between: str, response: str) -> str:
-    """A sentence for each comparison: what fails a gate first, then the fastest; the time of a command alone."""
+    """A sentence for each comparison (those that fail a gate first, then the fastest), or the time of a single
+    command."""
     if (one := alone(found)) is not None:
         return timed(label(found[0].reference), one, response, found[0].failures[0])
 
@@ -67,12 +69,12 @@ def compared(found: tuple[Comparison, ...], confidence: float, between: str, res
 
 
 def none_gave(response: str) -> str:
-    """The line for launches that succeeded, but have nothing that can be compared."""
+    """The line for launches that succeeded but did not report the response."""
     return "no launch succeeded" if response == "wall" else f"no launch gave {text.clean(response)}"
 
 
 def scan(found: Scan, confidence: float) -> str:
-    """The largest speedup; before it a warning if cores were not used, after it what failed at times."""
+    """The largest speedup. A warning about unused cores comes before it, and a note on failures after it."""
     if (one := alone(found)) is not None:
         (row,) = found.rows
         name = "the program" if row.beyond else at(found, row)
@@ -82,7 +84,8 @@ def scan(found: Scan, confidence: float) -> str:
 
 
 def _flaky(found: Scan) -> str:
-    """`; 2 of 8 launches of 2 threads failed`, of the level with the most; empty if none or all of one did."""
+    """`; 2 of 8 launches of 2 threads failed`, for the level with most failures. Empty if none failed, or if a level
+    always failed."""
     row = max(found.rows, key=lambda row: row.failures, default=None)
     if row is None or not 0 < row.failures < row.launches:
         return ""
@@ -108,12 +111,12 @@ def _scaled(found: Scan, confidence: float) -> str:
         _speedup(found, found.best, confidence)
     )  # fmt: skip
     note = misused(found)
-    noise = note == UNREAD["threads"] and not found.serial  # launches that are the same differ by nothing else
+    noise = note == UNREAD["threads"] and not found.serial  # equal launches can differ only by noise
     return note if noise else "; ".join(filter(None, (note, said)))
 
 
 def _speedup(found: Scan, best: Row, confidence: float) -> str:
-    """What the best level gains. That no level gains is said only if the interval of each shows it."""
+    """The gain of the best level. It says that no level gains only if the intervals of all levels show it."""
     reference = "the serial program" if found.serial else counted(best.reference)
     if found.never_faster and sum(row.configuration != row.reference for row in found.rows) > 1:
         return f"nothing is faster than {reference} at {text.percent(confidence)}"
@@ -126,7 +129,7 @@ def _speedup(found: Scan, best: Row, confidence: float) -> str:
 
 
 def _leveled(found: Scan, best: Row, confidence: float) -> str:
-    """What the best of other levels at one p gains over the baseline, each named by what differs."""
+    """The gain of the best of other levels over the baseline at one p; each is named by the levels that differ."""
     one, other = best.configuration, best.reference
     differ = {name for name, level in one.levels if other.get(name) != level}
     this, than = (text.clean(" ".join(f"{name}={level}" for name, level in each.levels if name in differ))
@@ -137,7 +140,7 @@ def _leveled(found: Scan, best: Row, confidence: float) -> str:
 
 
 def _apart(found: Scan, rows: Sequence[Row], confidence: float) -> str:
-    """Levels without a reference that ran: the fastest and the slowest."""
+    """The fastest and the slowest of the levels whose reference never ran."""
     write = text.quantity(found.response)
     least, most = (pick(rows, key=lambda row: row.time.estimate) for pick in (min, max))
     ends = " to ".join(f"{text.join(write(row.time))} at {at(found, row)}" for row in (least, most))
@@ -145,7 +148,8 @@ def _apart(found: Scan, rows: Sequence[Row], confidence: float) -> str:
 
 
 def failed(found: Scan) -> str:
-    """`2 threads: each of 3 launches failed with exit code 1`, of the largest p that never did; empty for none."""
+    """`2 threads: each of 3 launches failed with exit code 1`, for the largest p that never succeeded; empty if there
+    is none."""
     never = [row for row in found.rows if row.failures and row.failures == row.launches]
     if not never:
         return ""
@@ -170,12 +174,12 @@ UNREAD = {
     "threads": "the program reads no number of threads: put {threads}, or {ranks} of MPI, where it goes",
     "ranks": "no rank asked for its number: it is no MPI program, and each did the same work",
 }
-"""what is said of a number that the programs do not read"""
+"""the sentence about a number of threads or ranks that the programs do not read"""
 
 
 def misused(found: Scan) -> str:
-    """`asked for 8 threads, used 1.0 cores`, for the largest p that left cores idle, else for the smallest p with more
-    threads than asked; with the explanation if it is known. Empty if there is no such p."""
+    """`asked for 8 threads, used 1.0 cores`, with the explanation if it is known. It is about the largest p that left
+    cores idle, or else about the smallest p with more threads than asked for. Empty if there is no such p."""
     if found.unread and (found.unread == "ranks" or len({row.p for row in found.rows}) > 1):
         return UNREAD[found.unread]
     ran = [row for row in found.rows if row.speedup.estimate > 0]
@@ -194,13 +198,13 @@ def curve_of(found: Scan, row: Row) -> Curve:
 
 
 def at(found: Scan, row: Row) -> str:
-    """`4 threads`, what else the row's curve holds constant, and that they are oversubscribed."""
+    """`4 threads`, followed by the constant levels of the row's curve, and by a note if they are oversubscribed."""
     others = [f"{name}={level}" for name, level in curve_of(found, row).levels]
     return text.clean(" ".join([counted(row.configuration), *others, *["(oversubscribed)"] * row.oversubscribed]))
 
 
 def recommendation(found: Recommendation) -> str:
-    """What to do, what it gains, and how far from the best it may be; before it that ranks did the same work."""
+    """What to do, its gain, and how far from the best it may be. If all ranks did the same work, that is said first."""
     warning = f"{UNREAD['ranks']}; " if found.unread == "ranks" else ""
     return warning + _recommended(found)
 
@@ -231,14 +235,15 @@ def _recommended(found: Recommendation) -> str:
 
 
 def _others(found: Recommendation) -> str:
-    """The note that others may be faster, if confirmation pairs refute the candidate and nothing is proved of them."""
+    """The note that others may be faster, if confirmation pairs refuted the candidate and nothing is proved about the
+    others."""
     refuted = found.confirmation is not None and found.confirmation.verdict == "not faster"
     return "; whether another one is faster is not shown" if refuted else ""
 
 
 def _rest(found: Recommendation) -> str:
-    """Candidates that failed while they were confirmed; how often the launch to use failed; the one that looked faster
-    and failed at times; and constraints that the launch to use is shown neither to meet nor to break."""
+    """Notes on candidates that failed during confirmation, on failures of the launch to use, on a faster candidate that
+    failed at times, and on constraints that the launch to use is not shown to meet."""
     said = [f"{label(c.configuration)} {c.excluded or ''}" for c in found.eliminated]
     used = [c for c in found.candidates if c.configuration == found.chosen and c.failed[0] and c.excluded is None]
     said += [f"{label(c.configuration)} failed in {c.failed[0]} of {text.count(c.failed[1], 'launch', 'launches')}"
@@ -250,8 +255,8 @@ def _rest(found: Recommendation) -> str:
 
 
 def _excluding_baseline(found: Recommendation) -> str | None:
-    """If the baseline failed or breaks a constraint: what does not, or that nothing does. None otherwise, and if
-    another one is shown to be faster, because failures do not matter then.
+    """If the baseline failed or breaks a constraint: the launch that does not, or that there is none. None otherwise,
+    and also if another launch is shown to be faster, because the baseline's failures do not matter then.
     """
     faster = found.gain is not None and found.gain.low is not None and found.gain.low > 1
     if found.broken is None and (found.failing is None or faster):
@@ -272,8 +277,9 @@ def _excluding_baseline(found: Recommendation) -> str | None:
 
 
 def _bound(found: Recommendation) -> float | None:
-    """The largest share by which the launch to use may be slower than the best. None if that is not known. Also None if
-    nothing is decided and an estimate is larger: it is of other launches, but both would be in one line or table.
+    """The largest share by which the launch to use may be slower than the best; None if it is not known. Also None if
+    nothing is decided and an estimate in the same table is larger: it comes from other launches, but the two would seem
+    to contradict each other.
     """
     bound = next((c.regret.bound for c in found.candidates if c.configuration == found.chosen), None)
     if bound is None or bound > text.BOUND or len(_allowed(found)) < 2:
@@ -284,19 +290,19 @@ def _bound(found: Recommendation) -> float | None:
 
 
 def exploratory(found: Recommendation) -> str:
-    """What the ratios of the table are not."""
+    """The note that the ratios of the table are exploratory."""
     fresh = "" if found.gain is None else f" The ratio of {label(found.winner)} comes only from confirmation pairs."
     return f"T(baseline) / T is exploratory: the best of many looks better than it is.{fresh}"
 
 
 def _allowed(found: Recommendation) -> Sequence[Candidate]:
-    """The candidates that a claim is about. Candidates that failed or break a constraint are left out, because they may
-    be faster. Capped ones are not."""
+    """The candidates that a claim covers. Those that failed or break a constraint are left out, because they may be
+    faster; capped ones are not left out."""
     return [c for c in found.candidates if c.excluded is None or c.capped]
 
 
 def _raced(found: Recommendation) -> str:
-    """What a claim is about, if a rehearsal, a failure or a constraint left some configurations out."""
+    """The words that limit a claim, if a rehearsal, a failure or a constraint left some configurations out."""
     rehearsal = found.rehearsal
     if rehearsal is not None and len(rehearsal.kept) < rehearsal.of:
         return f" of the {len(rehearsal.kept)} raced"
@@ -310,7 +316,7 @@ def _tied(configuration: Configuration, most: float | None) -> str:
 
 
 def beside(found: Recommendation) -> list[str]:
-    """What else there is besides the answer, a line each."""
+    """Further notes besides the answer, one line each."""
     lines = [rehearsal(found.rehearsal)] if found.rehearsal is not None else []
     if found.same and found.others:
         lines.append(f"not tried: {text.count(found.same, 'combination')}; {_same(found.ineffective)}")
@@ -337,7 +343,7 @@ def beside(found: Recommendation) -> list[str]:
 
 
 def rehearsal(found: Rehearsal) -> str:
-    """What the launches on a smaller input decided."""
+    """What the rehearsal with the smaller input decided."""
     if found.failure is not None:
         return f"rehearsal: the baseline {ending(found.failure)} in it, so all {found.of} are raced"
     if found.margin is None:
@@ -354,7 +360,7 @@ def _same(factors: Sequence[str]) -> str:
 
 
 def why_keep(found: Recommendation) -> str:
-    """Why nothing is certainly gained by a change."""
+    """Why there is no certain gain from a change."""
     name = label(found.winner)
     if not found.others:
         return _same(found.ineffective) if found.same else "there is nothing else to try"
@@ -377,7 +383,7 @@ def why_keep(found: Recommendation) -> str:
 
 
 def comparison(found: Comparison, confidence: float, response: str = "wall") -> str:
-    """`B is 1.31x faster than A [1.27, 1.36] at 95%`, and how many launches failed that count (-i)."""
+    """`B is 1.31x faster than A [1.27, 1.36] at 95%`, and the number of failed launches that count (-i)."""
     said = _comparison(found, confidence, response)
     if found.decision == "failed" or found.never or not any(found.failures):
         return said
@@ -385,7 +391,7 @@ def comparison(found: Comparison, confidence: float, response: str = "wall") -> 
 
 
 def _failures(found: Comparison) -> str:
-    """`2 launches of new failed`, of each that has some."""
+    """`2 launches of new failed`, for each command with failures."""
     pairs = zip((found.reference, found.other), found.failures, strict=True)
     return ", ".join(f"{text.count(n, 'launch', 'launches')} of {label(of)} failed" for of, n in pairs if n)
 
@@ -401,7 +407,7 @@ def _comparison(found: Comparison, confidence: float, response: str) -> str:
         return f"no verdict on {b} against {a}: {_failures(found)}"
     if found.ineffective:
         return f"no verdict on {b} against {a}: they are the same launch; {_same(found.ineffective)}"
-    if found.decision == "no difference shown":  # the ratio of the table, in its direction
+    if found.decision == "no difference shown":  # print the table's ratio, in the same direction
         much = f"{text.join(text.times(found.ratio))} the {text.amount_of(response)} of {a}"
         return f"{found.decision}: {b} takes {much}{text.at_confidence(confidence)}{_mean(found)}"
     return text.than(b, a, found.ratio.map(lambda r: 1 / r), confidence) + _mean(found)
@@ -416,7 +422,7 @@ def _mean(found: Comparison) -> str:
 
 
 def means(found: Sequence[Comparison]) -> str:
-    """What the mean ratio is about, if its interval shows something else than the first line; empty otherwise."""
+    """An explanation of the mean ratio, if its interval contradicts the first line; empty otherwise."""
     known = [one for one in found if one.mean_ratio.low is not None and one.decision != "failed"]
     if all(decide(one.mean_ratio) == one.decision for one in known):
         return ""
@@ -432,7 +438,7 @@ def _averaged(what: str, faster: float, slow: Sequence[tuple[str, Slow]]) -> str
 
 
 def gate(found: Comparison, one: Gated) -> str:
-    """`new: time 1.02x [1.01, 1.03], at most 1.05x allowed`; which launches failed, if that decides it."""
+    """`new: time 1.02x [1.01, 1.03], at most 1.05x allowed`, or the failed launches if they decide it."""
     if one.verdict == "crashed":
         return _failures(found)
     of = {"time": "time", "mean": "mean time", "cpu": "CPU time", "memory": "peak memory"}[one.of]
@@ -442,7 +448,8 @@ def gate(found: Comparison, one: Gated) -> str:
 
 
 def stop(result: Result) -> str:
-    """How much was measured, and why no more. "width not reached" comes with the width that was reached."""
+    """How much was measured, and why measuring ended; "width not reached" is printed with the width that was
+    reached."""
     launches = len(result.timed) or len(result.records)
     amount = f"{text.count(result.blocks, 'block')}, {text.count(launches, 'launch', 'launches')}"
     if result.confirmations:
@@ -464,14 +471,15 @@ def stop(result: Result) -> str:
 
 
 def _spent(result: Result) -> str:
-    """`budget spent (launches took 1.2 ms of 2 s)`: how much was launches, if that is less than half."""
+    """`budget spent (launches took 1.2 ms of 2 s)`; the time of launches is given if it is less than half."""
     budget, took = result.experiment.stop.budget, sum(record.wall for record in result.records)
     small = budget is not None and took < budget / 2
     return "budget spent" + (f" (launches took {text.seconds(took)} of {budget:g} s)" if small else "")
 
 
 def too_few(result: Result) -> str:
-    """That there were too few blocks for intervals, or on which bounds a race relies. Empty if there were enough."""
+    """The note that there were too few blocks for intervals, or on which bounds a race relies; empty if there were
+    enough."""
     if not 0 < result.blocks < result.fewest_blocks:
         return ""
     why = f"{text.no_interval(result.confidence)} below {result.fewest_blocks} blocks"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a race knows before it has ended, in one sentence: while it runs, and when it is interrupted."""
+"""The interim answer of a race in one sentence, for progress and interruptions."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,19 +18,19 @@ from corescale.show.statements import nearness
 
 
 def known(records: Sequence[Record], experiment: Experiment) -> str:
-    """`so far` and the leader, with the origin of numbers that were not measured; empty if nothing was raced yet."""
+    """`so far` and the leader, marked if numbers were not measured; empty if nothing was raced yet."""
     said = sentence(records, experiment)
     return f"so far {marked(said, records)}" if said else ""
 
 
 def marked(said: str, records: Sequence[Record]) -> str:
-    """With the origin of numbers that were not measured: `threads=8 takes 2.1 s so far (simulated)`."""
+    """The sentence, marked if its numbers were not measured: `threads=8 takes 2.1 s so far (simulated)`."""
     marks = origins(records)
     return f"{said} ({', '.join(marks)})" if marks else said
 
 
 def sentence(records: Sequence[Record], experiment: Experiment) -> str:
-    """What the complete blocks say: the leader, what it gains, and the bound that holds at any moment."""
+    """The state after the complete blocks: the leader, its gain, and the bound, which holds at any moment."""
     if experiment.stop.rule != "race":
         return ""
     said = Race.of(records, experiment).answer()
@@ -44,7 +44,7 @@ def sentence(records: Sequence[Record], experiment: Experiment) -> str:
 
 
 def _gained(records: Sequence[Record], experiment: Experiment, said: RaceAnswer) -> str:
-    """The gain in confirmation pairs if there are any, else in the blocks that picked the leader."""
+    """The gain in confirmation pairs, or, if there are none, in the blocks that picked the leader."""
     now = current(untyped(experiment))
     if said.leader == said.baseline:
         return f" ({now})" if now != label(said.leader) else " (the baseline)"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a configuration is named: `allocator=mimalloc huge-pages`, `4 threads`, `layout=2x2x1`."""
+"""Names of configurations: `allocator=mimalloc huge-pages`, `4 threads`, `layout=2x2x1`."""
 
 from corescale.declare.catalogue import settings
 from corescale.declare.factors import KINDS
@@ -8,12 +8,12 @@ from corescale.show import text
 
 
 def current(untyped: tuple[tuple[str, Level], ...]) -> str:
-    """The baseline in a sentence: `your current launch`, or the levels of it that no shell gives."""
+    """The baseline in a sentence: `your current launch`, or those of its levels that differ from the shell's."""
     return label(Configuration(untyped)) if untyped else "your current launch"
 
 
 def label(configuration: Configuration) -> str:
-    """As tables and charts name it; inherited levels are left out."""
+    """The name in tables and charts; inherited levels are left out."""
     if COMMAND in dict(configuration.levels):
         return text.clean(configuration.label)
     said = [pair for pair in configuration.levels if pair[1] != INHERITED] or configuration.levels
@@ -21,12 +21,12 @@ def label(configuration: Configuration) -> str:
 
 
 def level(name: str, of: Level) -> str:
-    """A level beneath the name of its factor."""
+    """A level in a column that is headed by its factor."""
     return text.clean(settings.short(name, of).removeprefix(f"{name}="))
 
 
 def raw(configuration: Configuration) -> str:
-    """The values that short names stand for, as a hover shows them; empty if there are none."""
+    """The values behind short names, which a hover shows; empty if there are none."""
     pairs = [f"{name}={of}" for name, of in configuration.levels]
     return text.clean(" ".join(pair for pair in pairs if pair in settings.SHORT))
 
@@ -41,7 +41,7 @@ def counted(configuration: Configuration) -> str:
 
 
 def below(configuration: Configuration) -> tuple[str, ...]:
-    """What is beneath p in a table: the layout, where two rows may have the same p."""
+    """What is written below p in a table: the layout, if several rows may have the same p."""
     return (f"layout={configuration.layout}",) if _mixed(_makers(configuration)) else ()
 
 

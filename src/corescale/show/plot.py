@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A chart of speedup over p made of characters: both axes logarithmic, so that ideal scaling is a straight line."""
+"""A text chart of speedup over p. Both axes are logarithmic, so that ideal scaling is a straight line."""
 
 import math
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from corescale.conclude.answers.scaling import Row, Scan
 from corescale.show import text
 
 HEIGHT = 12
-"""lines of the plot area, axis not counted"""
+"""lines of the plot area, without the axis"""
 LEAST_WIDTH, MOST_WIDTH = 24, 64
 
 
@@ -40,7 +40,7 @@ def scaling(scan: Scan, width: int, ascii_only: bool = False) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
-    """Column and line of p and speedup."""
+    """Converts p and speedup to column and line."""
 
     first: float
     last: float

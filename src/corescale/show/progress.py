@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Progress of a run, on stderr only: live on a terminal, elsewhere one line for each block, or nothing."""
+"""Progress of a run, on stderr only: live on a terminal, otherwise one line for each block, or nothing."""
 
 import sys
 import time
@@ -33,18 +33,19 @@ PHASES = {"warmup": "warming up", "rehearse": "rehearsing", "measure": "measurin
 
 
 def create(experiment: Experiment, *, quiet: bool = False, stream: TextIO | None = None) -> Watcher:
-    """Silent if asked (notes are repeated as warnings beside the result), Fancy on a terminal, else Plain."""
+    """The watcher: silent if asked for (notes also appear as warnings with the result), Fancy on a terminal, else
+    Plain."""
     console = Console(file=stream or sys.stderr)
     kind: type[Shown] = Shown if quiet else Fancy if console.is_terminal else Plain
     return kind(experiment, console)
 
 
 SILENT = 15.0
-"""seconds after which a run that is not on a terminal says how far it is"""
+"""seconds after which a run that is not on a terminal prints its progress"""
 
 
 class Shown(Watcher):
-    """What the launches wrote, if that is to be shown."""
+    """Shows the output of launches, if that is asked for."""
 
     def __init__(self, experiment: Experiment, console: Console) -> None:
         self.shows, self.console = experiment.output == SHOWN, console
@@ -55,14 +56,14 @@ class Shown(Watcher):
 
 
 class Plain(Shown):
-    """One line a block: for logs and pipes."""
+    """Prints one line for each block, for logs and pipes."""
 
     def __init__(self, experiment: Experiment, console: Console) -> None:
         super().__init__(experiment, console)
         self.state, self.said = State(experiment), time.monotonic()
 
     def launched(self, record: Record) -> None:
-        """Counts the launch; within a block that takes long it says so from time to time."""
+        """Counts the launch, and prints progress from time to time within a long block."""
         super().launched(record)
         self.state.launched(record)
         if time.monotonic() - self.said >= SILENT:
@@ -82,22 +83,22 @@ class Plain(Shown):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run has come, for a function that a program gave."""
+    """The progress of a run, for a caller's function."""
 
     launches: int
-    """launches until now"""
+    """launches so far"""
     blocks: int
     """complete measuring blocks"""
     done: float | None
-    """launches made as a share of those that may be made; None for a race without a budget"""
+    """launches made, as a share of the most that may be made; None for a race without a budget"""
     best: str
-    """the fastest of the others against the reference until now, with its interval; of a race the leader"""
+    """the fastest configuration so far compared with the reference, with its interval; in a race, the leader"""
     left: str
     """the longest time left"""
     record: Record | None = None
-    """the launch that has just ended; None if a block has, and for a note"""
+    """the launch that has just ended; None at the end of a block, and for a note"""
     note: str = ""
-    """something to know beside the numbers"""
+    """a note, if there is one"""
 
     def __str__(self) -> str:
         if self.note:
@@ -128,7 +129,7 @@ class Called(Watcher):
 
 
 class Fancy(Plain):
-    """Redraws four lines: what runs, how far, what is known so far, notes scrolling above."""
+    """Redraws four lines: what runs, the progress, the interim answer. Notes scroll above them."""
 
     def __init__(self, experiment: Experiment, console: Console) -> None:
         super().__init__(experiment, console)
@@ -163,7 +164,7 @@ class Fancy(Plain):
 
 
 class Line:
-    """What runs now, in one line that the next one replaces; shown on a terminal only, and not if it is quiet."""
+    """Shows what runs now in one line, which the next one replaces; only on a terminal, and unless it is quiet."""
 
     def __init__(self, *, quiet: bool = False, stream: TextIO | None = None) -> None:
         self.console = Console(file=stream or sys.stderr)
@@ -176,12 +177,12 @@ class Line:
 
 
 class State:
-    """How far a run has come."""
+    """The progress of a run."""
 
     def __init__(self, experiment: Experiment) -> None:
         self.experiment = experiment
         self.racing = experiment.stop.rule == "race"
-        self.start = 0.0  # from the first launch here on: the proofs before it do not predict later ones
+        self.start = 0.0  # the time of the first launch, because the proofs before it do not predict later launches
         self.launches = self.failures = self.capped = self.blocks = 0
         self.launches_here = self.of_this_block = 0
         self.confirmed = 0
@@ -189,7 +190,7 @@ class State:
         self.best = "nothing measured yet"
 
     def launched(self, record: Record) -> None:
-        """Counts one launch; one that was capped did not fail."""
+        """Counts one launch; a capped launch does not count as failed."""
         if not self.launches_here:
             self.start = time.monotonic() - record.wall
         self.launches += 1
@@ -200,7 +201,7 @@ class State:
         self.spent += record.of_budget
 
     def block_done(self, records: Sequence[Record]) -> None:
-        """Counts the blocks of all records, those of an earlier, interrupted try included."""
+        """Counts the blocks of all records, including those of an earlier, interrupted part of the run."""
         self.of_this_block = 0
         self.launches, self.spent = len(records), spent(records, self.experiment)
         self.blocks = len({record.block for record in records if record.phase == "measure"})
@@ -211,7 +212,7 @@ class State:
 
     @property
     def done(self) -> float | None:
-        """Launches made as a share of those that may be made; a race without a budget has none."""
+        """Launches made, as a share of the most that may be made; None for a race without a budget."""
         stop = self.experiment.stop
         if not self.racing:
             return min(1.0, self.blocks / max(stop.max_blocks, 1))
@@ -221,7 +222,7 @@ class State:
 
     @property
     def amount(self) -> str:
-        """`9 of at most 40 blocks, 1 of 36 launches failed`; of a race `36 launches, 2 capped`."""
+        """`9 of at most 40 blocks, 1 of 36 launches failed`, or in a race `36 launches, 2 capped`."""
         launches = text.count(self.launches, "launch", "launches")
         stop = self.experiment.stop
         most = f"{'' if stop.min_blocks == stop.max_blocks else 'at most '}{stop.max_blocks} blocks"
@@ -246,7 +247,7 @@ class State:
                 return "time left unknown"
             each = (time.monotonic() - self.start) / self.launches_here
             blocks = stop.max_blocks - self.blocks
-            missing = blocks * self.launches_a_block - self.of_this_block  # if no configuration is given up
+            missing = blocks * self.launches_a_block - self.of_this_block  # unless configurations are given up
             by_budget = min(by_budget, each * max(0, missing))
         return f"at most {text.duration(by_budget)} left"
 
@@ -258,7 +259,7 @@ class State:
 
 
 def best_so_far(records: Sequence[Record], experiment: Experiment) -> str:
-    """The fastest of the others against the reference, as the first line says it of what was measured so far."""
+    """The fastest configuration compared with the reference, in the words of the first line, for the records so far."""
     if experiment.compares and len({command.argv for command in experiment.commands}) < len(experiment.commands):
         return "equal launches"
     if experiment.finds:
@@ -279,7 +280,7 @@ def best_so_far(records: Sequence[Record], experiment: Experiment) -> str:
 
 
 def _reference(experiment: Experiment, usable: Sequence[Configuration]) -> Configuration | None:
-    """The baseline; in a scan the one of the smallest p."""
+    """The baseline; in a scan, that at the smallest p."""
     if experiment.scans:
         return min(usable, key=lambda c: c.layout.p, default=None)
     now = baseline(experiment)

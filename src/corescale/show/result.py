@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every output is made from: the request, its records and the conclusion. Nothing else is shown."""
+"""The result, from which every output is made: the experiment, its records and the conclusion."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,23 +18,24 @@ from corescale.records import Configuration, Record, origins
 
 @dataclass(frozen=True)
 class Result(Concluded):
-    """One finished run. `lines` has the line to paste into a shell for every configuration that was launched."""
+    """One finished run. `lines`: for each launched configuration, the line to paste into a shell."""
 
     experiment: Experiment
     records: Sequence[Record]
     lines: Mapping[Configuration, str]
     environment: Mapping[str, Any] = field(default_factory=dict)
-    """description of the machine and of what was found on it, as stored with the run: JSON values"""
+    """the description of the machine and its software that is stored with the run, as JSON values"""
     run: str = ""
-    """whether the records are new, continue others or are shown again; empty for a first run, and for a report"""
+    """a sentence on whether the records are new, continue others or are shown again; empty for a first run, and for a
+    report"""
     launching: tuple[str, ...] = ()
-    """the options that name the launcher, if it is used only when named"""
+    """the options that select the launcher, if it is used only on request"""
     runs: Mapping[str, Path] = field(default_factory=dict)
-    """folders, or archives, that the records are from, by their names: what a page carries"""
+    """the folders or archives of the records, by name; a page contains them"""
 
     @cached_property
     def timed(self) -> tuple[Record, ...]:
-        """Every launch but those to warm up and to rehearse."""
+        """Every launch, except warm-ups and rehearsals."""
         return tuple(record for record in self.records if record.timed)
 
     @cached_property
@@ -56,23 +57,23 @@ class Result(Concluded):
 
     @cached_property
     def confidence(self) -> float:
-        """Confidence of every interval that has no other one."""
+        """Confidence of every interval that does not state its own."""
         return self.experiment.stop.confidence
 
     @cached_property
     def fewest_blocks(self) -> int:
-        """Blocks below which there is no interval; comparisons that hold together need more."""
+        """Least number of blocks for an interval; simultaneous comparisons need more."""
         found = self.conclusion if isinstance(self.conclusion, tuple) else ()
         return max((fewest_blocks(one.confidence) for one in found), default=fewest_blocks(self.confidence))
 
     @cached_property
     def origins(self) -> tuple[str, ...]:
-        """Where the numbers come from, if not from a measurement; printed next to each."""
+        """The origins of numbers that were not measured, which are printed next to each number."""
         return origins(self.records)
 
     @cached_property
     def ratios(self) -> tuple[str, Mapping[Configuration, Interval]]:
-        """The paired ratio that the verb is about, under its name, for every configuration that has one."""
+        """The name of the verb's paired ratio, and its value for every configuration that has one."""
         found = self.conclusion.found if isinstance(self.conclusion, Study) else self.conclusion
         if isinstance(found, Scan):
             return "Speedup", {row.configuration: row.speedup for row in found.rows}
@@ -81,8 +82,8 @@ class Result(Concluded):
         return "T / T(reference)", {one.other: one.ratio for one in found}
 
     def named(self, name: str, configuration: Configuration) -> str:
-        """The name with the origins of its numbers, unless they were measured, or it says so: for files of other
-        tools, which have no field for that."""
+        """The name, with the origins of its numbers if they were not measured and the name does not say so. It is for
+        files of other tools, which have no field for that."""
         unsaid = [origin for origin in origins(self._launches.get(configuration, ())) if f"({origin}" not in name]
         return f"{name} ({', '.join(unsaid)})" if unsaid else name
 
@@ -91,7 +92,7 @@ class Result(Concluded):
         return self.lines.get(configuration, configuration.label)
 
     def qualifiers(self, configuration: Configuration) -> tuple[str, ...]:
-        """`fake`, `simulated`, `oversubscribed`: what a number of this configuration must carry."""
+        """`fake`, `simulated`, `oversubscribed`: the labels that numbers of this configuration must have."""
         found = self._launches.get(configuration, ())
         asked = ("oversubscribed",) if any(record.oversubscribed for record in found) else ()
         return (*origins(found), *asked)

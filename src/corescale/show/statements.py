@@ -27,7 +27,7 @@ from corescale.show.naming import label
 
 
 def findings(answers: Sequence[Answer | Modelled]) -> str:
-    """`4 statements: 2 hold, 1 does not hold, 1 is open`; a statement may be answered at several levels."""
+    """`4 statements: 2 hold, 1 does not hold, 1 is open`. A statement may have answers at several levels."""
     if not answers:
         return ""
     of = {verdict: sum(answer.verdict == verdict for answer in answers) for verdict in VERDICTS}
@@ -64,7 +64,7 @@ def _ratio(found: Answer) -> str:
         return f"{here}: {found.why}"
     alone = f"{found.finding.y} over a straight line of {found.finding.line}" if found.finding.line else found.finding.y
     what = "difference" if found.finding.difference else "ratio" if found.finding.b is not None else alone
-    written = text.number if found.reached else text.ratio  # the ends of a level may be 0 and infinity
+    written = text.number if found.reached else text.ratio  # the ends of a level's interval may be 0 and infinity
     several = f" of {found.finding.several} levels" if found.finding.several else ""
     shown = text.join(written(found.ratio))
     verdict = f"equal within {_margin(found.finding)}" if found.verdict == "equal" else found.verdict
@@ -162,7 +162,7 @@ def parameters(fit: Fit, response: str) -> Iterator[str]:
 
 
 def model(curve: Curve, response: str) -> Iterator[str]:
-    """What fits a curve best: its parameters, a forecast, its warning, and overhead as a sum."""
+    """The best model of a curve: its parameters, a forecast, its warning, and overhead as a sum."""
     if curve.choice is None or (best := curve.choice.best) is None:
         return
     yield from parameters(best, response)
@@ -185,8 +185,8 @@ def constraint(asked: Constraint) -> str:
 
 
 def nearness(bound: float, confidence: float, raced: str = "", *, beside: bool = False) -> str:
-    """`within 1.8% of the best at 95%`; a bound of 0 means that it beat every other. `beside`: an interval comes before
-    it, so that `, each at 95%` says that each claim holds alone.
+    """`within 1.8% of the best at 95%`; a bound of 0 means that it beat every other configuration. `beside`: there is
+    also an interval before it, so it says `, each at 95%`, because each of the two claims has that confidence alone.
     """
     among = raced or " of all that was tried"
     said = f"within {text.at_most(bound)} of the best{raced}" if bound > 1e-9 else f"the best{among}"
@@ -203,7 +203,7 @@ def flat(line: Line, response: str = "wall") -> str:
 
 
 def differences(found: Sequence[Difference], where: str, experiment: Experiment) -> Iterator[str]:
-    """A line for each configuration of a replay: its time and its gain here, next to those there."""
+    """A line for each configuration of a replay, with its time and gain here and there."""
     of = text.quantity(experiment.response)
     for one in found:
         here, there = (of(value)[0] for value in (one.here, one.there))
@@ -235,7 +235,7 @@ def timed(label: str, found: Timing, response: str, failures: int) -> str:
 
 
 def forecast(one: Prediction | Scored, asked: Experiment) -> str:
-    """A forecast with its model and its reach; if it was scored, also what was measured."""
+    """A forecast with its model and its confidence; if it was scored, also with the measured time."""
     write = text.quantity(asked.response)
     label = f"{text.clean(one.label)}: " if one.label else ""
     if isinstance(one, Scored):
@@ -255,7 +255,8 @@ def forecast(one: Prediction | Scored, asked: Experiment) -> str:
 
 
 def reach(one: Prediction, asked: Experiment) -> str:
-    """The confidence of a forecast's interval, or what an interval needs; and how far beyond the measured p it lies."""
+    """The confidence of a forecast's interval, or what an interval would need, and how far beyond the measured p it
+    is."""
     confidence = asked.stop.confidence
     far = "" if one.beyond <= 1 else f", extrapolated {one.beyond:.3g} times beyond the {one.measured[1]:g} measured"
     if one.seconds.low is not None:
@@ -265,7 +266,7 @@ def reach(one: Prediction, asked: Experiment) -> str:
 
 
 def coverage(scored: Sequence[Scored], confidence: float) -> str:
-    """How many forecasts held, without those at more threads than cores."""
+    """How many forecasts were right, without those at more threads than cores."""
     scored = [one for one in scored if one.counts]
     held = [one.covered is True for one in scored]
     if not held:

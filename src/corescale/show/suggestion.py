@@ -30,14 +30,15 @@ def suggestion(result: Result) -> str:
 
 
 def _after_scan(result: Result) -> str:
-    """The same command, with the levels that its other placeholders need, and allocators if they can be preloaded."""
+    """The same command as a tune, with the levels of its other placeholders, and allocators if they can be
+    preloaded."""
     named = [f for f in result.experiment.factors if f.kind != "threads" and not f.how.preloads]
     levels = [word for f in named for word in ("-f", f"{f.name}={f.how.joined(f.levels)}")]
     command = result.experiment.commands[0]
     refused = result.experiment.no_preload or (not command.shell and space.no_preload(command.argv))
     preloads = [] if "simulated" in result.origins or refused else ["--allocators", "auto"]
     line = shlex.join(["corescale", "tune", *result.launching, *preloads, *levels, "--", *command.argv])
-    return text.clean(line) if line.isprintable() else ""  # else it could not be pasted
+    return text.clean(line) if line.isprintable() else ""  # a line that is not printable could not be pasted
 
 
 def _after_tune(result: Result, found: Recommendation) -> str:

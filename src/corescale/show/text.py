@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers and foreign text as people read them: plain strings, shared by every output.
+"""Formats numbers and foreign text as plain strings, for all outputs.
 
-What a program wrote is never trusted: `clean` leaves nothing that a terminal, a table or a page would obey.
+The output of programs is never trusted: `clean` removes everything that a terminal, a table or a page would interpret.
 """
 
 import math
@@ -16,7 +16,7 @@ Shown = tuple[str, str]
 UNKNOWN = "-"
 
 USUAL = 0.95
-"""confidence of an interval that does not say its own"""
+"""confidence of an interval that does not state its own"""
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]P^_X][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])")
 
@@ -43,7 +43,7 @@ def duration(value: float) -> str:
 
 
 def memory(count: float) -> str:
-    """`12.3 MiB`; bytes in, UNKNOWN for none."""
+    """`12.3 MiB`, from bytes; UNKNOWN for 0."""
     if not count > 0:
         return UNKNOWN
     power = min(int(math.log2(count) // 10), 4)
@@ -68,7 +68,8 @@ def at_confidence(confidence: float) -> str:
 
 
 BOUND = 1.0
-"""largest bound that is printed: beyond it the best may take half the time, and nothing is proved."""
+"""largest bound that is printed; with a larger one, the best may take less than half the time, which is not worth a
+claim."""
 
 
 def at_most(share: float) -> str:
@@ -104,7 +105,7 @@ def amount(interval: Interval) -> Shown:
 
 
 def number(interval: Interval) -> Shown:
-    """A number without unit, four digits that matter."""
+    """A number without unit, with four significant digits."""
     if not math.isfinite(interval.estimate):
         return UNKNOWN, ""
     ends = "" if interval.low is None or interval.high is None else f"[{interval.low:.4g}, {interval.high:.4g}]"
@@ -112,7 +113,7 @@ def number(interval: Interval) -> Shown:
 
 
 def quantity(response: str) -> Callable[[Interval], Shown]:
-    """How values of a declared response are written: a metric has no unit that we know of."""
+    """The function that formats values of a declared response; metrics have no known unit."""
     return time if is_time(response) else number
 
 
@@ -122,17 +123,17 @@ def value(estimate: float, response: str) -> str:
 
 
 def is_time(response: str) -> bool:
-    """Whether a declared response is one: a metric is whatever the program says."""
+    """Whether a declared response is a time; a metric may be anything."""
     return not response.startswith("metric:")
 
 
 def amount_of(response: str) -> str:
-    """What a command takes of a declared response, in a sentence: `time`, or the metric's name."""
+    """The noun for a declared response in a sentence: `time`, or the metric's name."""
     return "time" if is_time(response) else clean(response.removeprefix("metric:"))
 
 
 def quantity_name(response: str) -> str:
-    """The column head of a declared response."""
+    """The column heading of a declared response."""
     source, _, name = response.partition(":")
     return "time" if source == "wall" else clean(name)
 
@@ -143,13 +144,13 @@ def join(shown: Shown) -> str:
 
 
 def no_interval(confidence: float) -> str:
-    """What to say if an interval is missing, whether there are few blocks or launches failed."""
+    """The note for a missing interval, whether there are too few blocks or launches failed."""
     return f"no {percent(confidence)} interval"
 
 
 def than(this: str, other: str, gain: Interval, confidence: float) -> str:
-    """The sentence for every ratio T(other) / T(this). It claims only what the interval shows; without an interval the
-    command only looks faster or slower.
+    """The sentence about a ratio T(other) / T(this). It claims only what the interval shows; without an interval, it
+    says that the command "looks" faster or slower.
     """
     several = _several(this)
     faster = gain.estimate >= 1
@@ -168,7 +169,7 @@ def than(this: str, other: str, gain: Interval, confidence: float) -> str:
 
 
 def as_fast(this: str, other: str, gain: Interval, confidence: float) -> str:
-    """`2 threads are 1.02x [0.98, 1.05] as fast as 1`, of T(other) / T(this): only the number, without a verdict."""
+    """`2 threads are 1.02x [0.98, 1.05] as fast as 1`, for T(other) / T(this): the number without a verdict."""
     verb = "are" if _several(this) else "is"
     return f"{this} {verb} {join(times(gain))} as fast as {other}{at_confidence(confidence)}"
 
@@ -178,7 +179,7 @@ def _several(this: str) -> bool:
 
 
 def _shown(interval: Interval, unit: str, factor: float, *, least: int, most: int = 4) -> Shown:
-    """Decimals follow the half width: its digits from 3 to 29 are shown, as more would be noise."""
+    """The number and its interval, with so many decimals that the half width has 3 to 29 units in the last digit."""
     if not math.isfinite(interval.estimate):
         return UNKNOWN, ""
     value, half = interval.estimate * factor, (interval.half_width or 0) * factor

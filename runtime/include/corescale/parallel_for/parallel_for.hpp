@@ -15,14 +15,14 @@
 // Loops over the threads of a team; if none is named, over those of default_team().
 //
 // Every iteration runs exactly once, in an unspecified order, before the call returns. What it wrote is then visible to the caller. The
-// caller takes part. Nothing is allocated, except for what a process reads once about the machine. An iteration must not wait for another
-// one. Each may run on any thread, even those of one share in the policy `static`. It has that thread's rounding mode, priority and
-// thread_local objects. But if the team has team_options::pin or on_thread_start, each share has its thread. A body that throws ends the
-// loop early: no further block is begun, and after all threads have ended the first exception leaves the call. Iterations that were not
-// begun are not run. If the team cannot be used now, the whole loop runs on the calling thread. That is so in a loop within a loop of the
-// same team (but see default_team()), on another thread than the team's master, in a fork() of its owner, and with an empty any_team.
-// first > last throws std::invalid_argument. Up to 2^64 - 1 iterations; from 2^30 on, blocks are multiples of a power
-// of two, so that there are fewer than 2^30 of them.
+// calling thread takes part. No call allocates memory, except the first of a process, which reads the machine's topology. An iteration
+// must not wait for another one. An iteration may run on any thread; even with the policy `static`, one share may run on several. It has
+// that thread's rounding mode, priority and thread_local objects. But if the team has team_options::pin or on_thread_start, each share
+// runs on one thread only. A body that throws ends the loop early: no further block is begun, and after all threads have ended the first
+// exception leaves the call. Iterations that were not begun are not run. If the team cannot be used now, the whole loop runs on the
+// calling thread. This happens in a loop nested in a loop of the same team (but see default_team()), on a thread that is not the team's
+// master, in a child process that its owner forked, and with an empty any_team. first > last throws std::invalid_argument. Up to 2^64 - 1
+// iterations; from 2^30 on, blocks are multiples of a power of two, so that there are fewer than 2^30 of them.
 
 namespace corescale::inline v0 {
 
@@ -55,8 +55,8 @@ void parallel_for(Team& team, First first, Last last, Body&& body, const loop_op
                    &detail::type_mark<Body>);
 }
 
-/// body(row, column) for each row below `rows` and column below `columns`, as OpenMP's collapse(2): blocks are of consecutive pairs,
-/// row by row. rows * columns must be less than 2^64.
+/// body(row, column) for each row below `rows` and column below `columns`, as OpenMP's collapse(2). A block is a run of consecutive
+/// pairs, row by row. rows * columns must be less than 2^64.
 template <detail::loop_team Team, std::integral Rows, std::integral Columns, class Body>
 requires std::invocable<Body&, Rows, Columns>
 void parallel_for_2d(Team& team, Rows rows, Columns columns, Body&& body, const loop_options& options = {},

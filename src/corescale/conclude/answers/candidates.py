@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Candidates for the recommendation: every configuration that was launched, with the data of the measuring blocks.
+"""Candidates for the recommendation: every launched configuration, with its data from the measuring blocks.
 
-Also a cheaper one, and failures. These are estimates without a claim.
+Also finds a cheaper configuration, and failures. All of these are exploratory estimates.
 """
 
 import math
@@ -23,8 +23,8 @@ from corescale.records import Configuration, Record
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One configuration as the measuring blocks saw it. `ratio` is T_baseline / T: exploratory, inflated for the
-    best."""
+    """One configuration in the measuring blocks. `ratio` is T_baseline / T; it is exploratory, and inflated for the
+    best one."""
 
     configuration: Configuration
     time: Interval
@@ -46,8 +46,7 @@ class Candidate:
 
 
 def candidates(records: Sequence[Record], experiment: Experiment, racing: RaceAnswer) -> tuple[Candidate, ...]:
-    """Every configuration that was launched, fastest first; those that may not win come last. Regrets are the
-    race's."""
+    """Every launched configuration, fastest first; excluded ones come last. Their regrets are the race's estimates."""
     times, now, breaking = table(records, experiment.response), baseline(experiment), broken(records, experiment)
     confidence = experiment.stop.confidence
 
@@ -72,7 +71,8 @@ def candidates(records: Sequence[Record], experiment: Experiment, racing: RaceAn
         )
 
     def rank(one: Candidate) -> tuple[bool, float]:
-        """Launches of a race lie in different blocks, so its estimates of the regret rank them, and not plain times."""
+        """The sort key: the race's estimate of the regret, because plain times of different blocks cannot be
+        compared."""
         typical = float(stats.typical_times(times.column(one.configuration)[:, None])[0])
         known = one.regret.estimate if one.configuration in racing.regrets else typical
         return one.excluded is not None, known if math.isfinite(known) else math.inf
@@ -82,7 +82,7 @@ def candidates(records: Sequence[Record], experiment: Experiment, racing: RaceAn
 
 def _excluded(records: Sequence[Record], c: Configuration, experiment: Experiment, why: Why | None) -> str | None:
     """Why `c` may not win, or None. Failures in confirmation pairs count, except for the baseline. `why`: the reason
-    for which the race has eliminated it, if it has.
+    why the race eliminated `c`, or None.
 
     If launches may fail (-i), failures exclude only configurations that the race has eliminated or that never
     succeeded.
@@ -132,7 +132,8 @@ class Flaky:
 def cheaper(
     records: Sequence[Record], experiment: Experiment, found: Sequence[Candidate], answer: Configuration
 ) -> Cheaper | None:
-    """The one that saves most core-seconds among those hardly slower; None if none saves enough."""
+    """Of the configurations that are at most SLOWER, the one that saves most core-seconds; None if none saves
+    enough."""
     times, cost = table(records, experiment.response), table(records, "cpu")
     if answer not in times.configurations:
         return None
@@ -151,7 +152,8 @@ def cheaper(
 def fastest_flaky(
     records: Sequence[Record], experiment: Experiment, found: Sequence[Candidate], chosen: Configuration
 ) -> Flaky | None:
-    """The fastest of those that look faster than the answer and the baseline by more than the tolerance; None for none.
+    """The fastest configuration that failed at times and looks faster than answer and baseline by more than the
+    tolerance.
 
     Configurations that failed only in confirmation pairs are left out: the result of the confirmation names them.
     """
@@ -168,8 +170,7 @@ def fastest_flaky(
 def baseline_failures(
     records: Sequence[Record], experiment: Experiment, other: Configuration
 ) -> tuple[str, bool] | None:
-    """How the baseline failed, and whether it may be chance that another one never did. None if there is no such case,
-    or if launches may fail (-i) and the baseline succeeded at least once. If it never did, there is nothing to keep.
+    """How the baseline failed, and whether it may be chance that another configuration never failed.
 
     Uses Fisher's exact test, with Bonferroni over the configurations that were passed over for the other because they
     failed.

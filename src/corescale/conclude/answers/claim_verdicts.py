@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verdict on a claim about one ratio, every level, several levels or their mean, by intervals; or why there is
+"""Verdicts, from intervals, on claims about one ratio, every level, several levels or their mean; or why there is
 none."""
 
 from collections.abc import Mapping, Sequence
@@ -27,8 +27,8 @@ def judged(finding: Finding, ratio: Interval, cells: Sequence[Interval], shared:
 
 
 def _several(cells: Sequence[Verdict], shared: Sequence[Verdict], finding: Finding) -> Verdict:
-    """`holds` if as many of `shared` hold as the claim asks for; `does not hold` if too few of `cells` are left for
-    that."""
+    """`holds` if as many of `shared` hold as the claim asks for; `does not hold` if so many of `cells` fail that too
+    few are left."""
     if shared.count("holds") >= finding.several:
         return "holds"
     return "does not hold" if len(cells) - cells.count("does not hold") < finding.several else "open"
@@ -47,7 +47,7 @@ def _all(cells: Sequence[Verdict], shared: Sequence[Verdict]) -> Verdict:
 def judge(ratio: Interval, finding: Finding) -> Verdict:
     """`holds` if the whole interval lies within the claim, `does not hold` if none of it does.
 
-    `equal` if it lies across a bound of the claim, and shows that the two sides differ by less than the margin.
+    `equal` if it contains a bound of the claim, and shows that the two sides differ by less than the margin.
     """
     claim = Claim.parse(finding.claim)
     if ratio.low is None or ratio.high is None:

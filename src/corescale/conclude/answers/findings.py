@@ -7,8 +7,8 @@ differences are averaged. So each block gives one number, with the signed-rank i
 The mean over those levels is shown, but it proves nothing about each level. What intervals prove is in
 claim_verdicts.py. Findings along a factor are in thresholds.py.
 
-If b is the best of several levels, the other blocks choose it for each block, which then compares it. If the same
-launches chose and compared, noise alone would make the best of many look better than it is.
+If b is the best of several levels, it is chosen for each block from the other blocks. If the same launches were used to
+choose and to compare, noise alone would make the best of many look better than it is.
 """
 
 import math
@@ -29,14 +29,14 @@ from corescale.errors import UsageError
 from corescale.records import Level
 
 if TYPE_CHECKING:
-    import pandas as pd  # loaded by frame.py, where there is something to conclude
+    import pandas as pd  # frame.py loads it if there is something to conclude
 
 BLOCK = ["machine", "replicate"]
 """columns that name a block"""
 
 MOSTLY = 0.5
-"""A level is left out if more than this share of the blocks lack a side there; then blocks are left out that lack
-another level. If launches failed at such a level, the finding cannot hold, because the level may be where it fails."""
+"""A level is left out if more than this share of the blocks lack a side there; then blocks without one of the other
+levels are left out. If launches failed at such a level, the finding cannot hold, because it may fail there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +45,14 @@ class Answer:
 
     finding: Finding
     at: Mapping[str, Level]
-    """the levels of `each`, and of machine where there are several"""
+    """the levels of `each`, and the machine if there are several"""
     ratio: Interval
     """y(a) / y(b), or their difference; for a finding along a factor the ratio of its levels; without b, y(a)"""
     verdict: Verdict
     extremes: tuple[tuple[str, float], ...] = ()
     """the levels with the smallest and the largest ratio, each with its estimate; () if there is one level"""
     against: tuple[str, Interval] | None = None
-    """the level whose interval is farthest from the claim, of those not within it; and that interval"""
+    """of the levels whose intervals are not within the claim, the one farthest from it, with its interval"""
     oversubscribed: tuple[int, ...] = ()
     """each p that was compared and is more than may run at once"""
     failed: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ class Answer:
     why: str = ""
     """what is missing, if nothing could be compared"""
     chosen: str = ""
-    """the level that was the best most often, with its column, and the number of blocks in which it was"""
+    """the level that was chosen as best most often, with its column and the number of blocks that chose it"""
     reached: tuple[tuple[str, Interval], ...] = ()
     """for a finding along a factor: for each side, the level from which on y is small"""
     rows: frozenset[int] = frozenset()
@@ -170,7 +170,7 @@ def _answer(
 
 
 def _left_out(failed: Sequence["pd.DataFrame"], table: "pd.DataFrame", cell: Sequence[str]) -> tuple[str, ...]:
-    """The levels at which launches of a side failed and that the table does not have."""
+    """The levels that the table lacks and at which launches of a side failed."""
     names = ["_all", *cell]
     lost = {
         key: _at(rows, 0, cell)
@@ -211,11 +211,11 @@ def logarithms(rows: "pd.DataFrame", finding: Finding) -> "pd.Series":
 
 
 def _over_chord(rows: "pd.DataFrame", y: str, along: str, alike: Sequence[str]) -> "pd.Series":
-    """log(y / chord) of a factor: each value over the chord from the least level to the largest; NaN at the ends.
+    """log(y / chord), where the chord joins the values at the least and the largest level of `along`; NaN at the ends.
 
-    Rows that are equal in the columns `alike` share a chord. Between its ends this is 1 for any y = a + b x, whatever
-    its fixed part a, and not for a curve: in the middle of 100, 1,000 and 10,000 it is 0.82 of x^1.1, 0.79 of x log(x)
-    and 1.74 of the root of x. Raises UsageError if the levels of `along` are no numbers.
+    Rows that are equal in the columns `alike` share a chord. For a straight line y = a + b x, y / chord is 1, whatever
+    a is; for a curve it is not. At 1,000 of 100, 1,000 and 10,000 it is 0.82 for x^1.1, 0.79 for x log(x) and 1.74 for
+    the root of x. Raises UsageError if the levels of `along` are no numbers.
     """
     try:
         x = rows[along].astype("float64")
@@ -236,7 +236,7 @@ def _over_chord(rows: "pd.DataFrame", y: str, along: str, alike: Sequence[str]) 
 
 
 def _values(found: "pd.DataFrame", finding: Finding) -> "pd.DataFrame":
-    """`_log`, and `_y` that is averaged for each side, of all launches that succeeded."""
+    """All launches that succeeded, with `_log` and with `_y`, the value that is averaged for each side."""
     good = found[found["status"] == "ok"]
     logs = logarithms(good, finding)
     return logs.rename("_log").to_frame().assign(_y=_compared(good, logs, finding))

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether a declared sum of factors describes the overhead: fitted, compared with others, and judged.
 
-It *holds* if four things are certain. Configurations that the fit has not seen are predicted within the declared
-error. Every coefficient is above 0, as anything that costs time must be. No other model predicts better by more than
-that error. Each model with no more factors predicts worse: of two that the data do not distinguish, neither is shown.
-A claim that the sum fails beyond some overhead *holds* if the error there is certainly above the declared one and
-above the error below. A claim that another sum is no better asks only whether that one's error is smaller by more
-than the declared one.
+It *holds* if four things are certain. Configurations that the fit has not seen are predicted within the declared error.
+Every coefficient is above 0, because each stands for a cost. No other model predicts better by more than that error.
+Each model with as many factors or fewer predicts worse: of two that the data do not distinguish, neither is shown. A
+claim that the sum fails beyond some overhead *holds* if its error there certainly exceeds both the declared error and
+its error below that overhead. A claim that another sum is no better fails only if the other sum's error is smaller by
+more than the declared error.
 """
 
 import math
@@ -45,7 +45,7 @@ class Point:
     """The overhead of one configuration that is not a reference."""
 
     size: Mapping[str, Level]
-    """levels of the factors that do not make p"""
+    """levels of the factors other than those that make up p"""
     p: int
     factors: Mapping[str, float]
     overhead: Interval
@@ -64,7 +64,7 @@ class Configurations:
     rows: Sequence[Mapping[str, Level]]
     """the columns of a launch of each configuration"""
     apart: tuple[str, ...]
-    """factors that do not make p: their levels are a size"""
+    """factors other than those that make up p; their levels are a problem size"""
     bars: str = ""
     """the column that names bars"""
 
@@ -112,7 +112,7 @@ def configurations(
 
 @dataclass(frozen=True, slots=True)
 class Modelled:
-    """What one statement about overhead says at one combination of the levels of `each`."""
+    """The answer to one statement about overhead at one combination of the levels of `each`."""
 
     finding: Overheads
     at: Mapping[str, Level]
@@ -120,13 +120,13 @@ class Modelled:
     choice: OverheadChoice | None = None
     """every model's fit; None if nothing could be fitted"""
     why: str = ""
-    """what keeps the statement from holding; empty if it holds"""
+    """why the statement does not hold; empty if it holds"""
     oversubscribed: bool = False
     """whether launches with more threads than cores are among what was fitted"""
     reach: Reach | None = None
     """the model's error beyond some overhead, if the claim is that it fails there"""
     beside: OverheadFit | None = None
-    """the fit elsewhere, if the claim is that it predicts worse here"""
+    """the fit to the other configurations, if the claim is that the model predicts worse here than there"""
     points: tuple[Point, ...] = ()
     """what was measured of every configuration but the references"""
     rows: frozenset[int] = frozenset()
@@ -150,7 +150,7 @@ def overheads(found: "pd.DataFrame", experiment: Experiment, declared: Overheads
     made = []
     for at, rows in groups(found, declared.each, declared.where):
         one = _asked(rows, beside.get(tuple(at.items())), experiment, declared, at)
-        why = lacking(rows, declared.needs)  # then there is no verdict, but fits to draw
+        why = lacking(rows, declared.needs)  # if not empty, there is no verdict, but there are fits to draw
         made.append(replace(one, verdict="not on this machine", why=why) if why else one)
     return tuple(made) or (Modelled(declared, {}, "not on this machine", why=absent(found, declared.where)),)
 
@@ -162,7 +162,7 @@ def _asked(
     declared: Overheads,
     at: Mapping[str, Level],
 ) -> Modelled:
-    """The answer at these levels; `others`: the launches to predict worse than, if that is claimed."""
+    """The answer at these levels. `others`: launches that the claim says are predicted better than these."""
     asked = Modelled(declared, at, "not on this machine")
     used, confidence = rows.index if others is None else rows.index.union(others.index), experiment.stop.confidence
     asked = replace(asked, rows=frozenset(int(place) for place in used))
@@ -256,7 +256,7 @@ def _no_better(rival: OverheadFit | None, claimed: OverheadFit, allowed: float) 
 
 
 def _against(claimed: OverheadFit, others: Sequence[OverheadFit], allowed: float) -> str:
-    """What surely speaks against the claim; empty if nothing does."""
+    """What certainly contradicts the claim; empty if nothing does."""
     if below := [name for name, value in claimed.coefficients.items() if value.high is not None and value.high < 0]:
         return f"{' and '.join(below)} would lower the overhead"
     if better := [one for one in others if surely_better(one, claimed, allowed)]:
@@ -265,7 +265,7 @@ def _against(claimed: OverheadFit, others: Sequence[OverheadFit], allowed: float
 
 
 def _in_the_way(claimed: OverheadFit, others: Sequence[OverheadFit], allowed: float) -> str:
-    """Why the claim is not shown, although nothing speaks against it; empty if it is shown."""
+    """Why the claim is not shown, although nothing contradicts it; empty if it is shown."""
     if claimed.held_out.high is None:
         return claimed.warning or "too few configurations to test it"
     if claimed.held_out.high > allowed:

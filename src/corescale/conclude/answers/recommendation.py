@@ -40,8 +40,8 @@ class Recommendation:
     gain: Interval | None
     """T_baseline / T_winner, only from confirmation pairs; None if the winner is the baseline, or none were made"""
     within: float | None
-    """the winner's time is within this fraction of the best of all, at `confidence`; None if there were too few
-    blocks"""
+    """the winner's time exceeds that of the best configuration by at most this fraction, at `confidence`; None if there
+    were too few blocks"""
     confidence: float
     candidates: tuple[Candidate, ...]
     """fastest first, excluded ones last; the ratio of the winner is the gain of its confirmation pairs"""
@@ -55,11 +55,11 @@ class Recommendation:
     broken: str | None = None
     """how the baseline breaks a constraint; None if it breaks none"""
     not_shown: tuple[str, ...] = ()
-    """the constraints that the launch to use is neither shown to meet nor shown to break"""
+    """the constraints of which it is not shown whether the launch to use meets them"""
     failing: str | None = None
-    """how the baseline failed: at times while another configuration never did, or always; None if neither"""
+    """how the baseline failed, if it failed always, or at times while another configuration never did; else None"""
     by_chance: bool = False
-    """whether those failures may be chance, and the other one is not shown to be faster"""
+    """whether those failures may be chance, and the other configuration is not shown to be faster"""
     others: int = 0
     """configurations beside the baseline"""
     untried: int = 0
@@ -67,17 +67,17 @@ class Recommendation:
     same: int = 0
     """configurations that were not tried, because they are the same launch as another"""
     ineffective: tuple[str, ...] = ()
-    """the factors in which those differ: they only set variables, and the program reads none of these"""
+    """the factors in which `same` configurations differ: they only set variables that the program does not read"""
     unread: Unread = ""
-    """what the programs do not read, and what nothing else passes to them"""
+    """`threads` or `ranks`, if no program reads it and nothing else passes it on"""
     confirmation: Gain | None = None
     """what the confirmation pairs decide, and how"""
     proved: bool = False
-    """the answer of the race is shown to be as good as any by the tolerance"""
+    """whether the race's answer is shown to be the best, within the tolerance"""
     eliminated: tuple[Candidate, ...] = ()
     """candidates that failed while they were confirmed"""
     flaky: Flaky | None = None
-    """the fastest that looked faster than the answer and failed in some launches of the race"""
+    """of the configurations that failed in some launches of the race and looked faster than the answer, the fastest"""
     averages: Averages | None = None
     """the ratio of mean times in the confirmation pairs, if it is not within the interval of the gain"""
 
@@ -93,14 +93,14 @@ class Recommendation:
 
     @property
     def answered(self) -> bool:
-        """Whether there was a question: there is none if the baseline can be compared with nothing."""
+        """Whether there was anything to compare the baseline with."""
         if self.broken is not None and self.winner == self.baseline:
             return False
         return not self.others or (self.compared and self.measured)
 
     @property
     def keep_baseline(self) -> bool:
-        """Whether nothing is certainly gained by changing the baseline."""
+        """Whether no gain over the baseline is certain."""
         if self.winner == self.baseline:
             return True
         fails = self.failing is not None and not self.by_chance
@@ -108,9 +108,9 @@ class Recommendation:
 
     @property
     def decided(self) -> bool:
-        """Whether the answer is shown: a gain, or that there is none by the tolerance.
+        """Whether the answer is shown: either a gain, or that nothing is faster by more than the tolerance.
 
-        If a candidate is shown not to be faster, others may still be.
+        That one candidate is not faster decides nothing, because others may still be.
         """
         if self.by_chance or not self.keep_baseline or not self.others:
             return not self.by_chance
@@ -124,7 +124,8 @@ class Recommendation:
 
 
 def recommend(records: Sequence[Record], experiment: Experiment, picked: Configuration | None = None) -> Recommendation:
-    """The recommendation that the records allow, at any moment of a run; of another's records with its pick."""
+    """The recommendation that the records allow, at any moment of a run. `picked`: the winner, if it is already
+    chosen."""
     now, race = baseline(experiment), Race.of(records, experiment)
     racing = race.answer()
     found, best = candidates(records, experiment, racing), picked or racing.leader
@@ -157,7 +158,7 @@ def recommend(records: Sequence[Record], experiment: Experiment, picked: Configu
     )
     chosen = answer.chosen
     raced = {c.configuration for c in found if c.excluded is None} - ({now} if _surely_gains(gain) else set())
-    # If confirmation pairs did not confirm it, the estimate of the measuring blocks is known to be too good.
+    # If the pairs did not confirm the gain, the estimate of the measuring blocks is known to be too good.
     trusted = [c for c in found if not (answer.keep_baseline and c.configuration == best != now)]
     return replace(
         answer,

@@ -98,7 +98,7 @@ class Curve:
 
     @property
     def tests_models(self) -> bool:
-        """Whether a model can be wrong here: any passes through two levels of p."""
+        """Whether there are enough levels of p to test a model; every model fits two."""
         return len({row.p for row in self.rows}) > 2
 
     @property
@@ -120,10 +120,10 @@ class Scan:
     serial: bool = False
     """whether speedup 1 is a serial program"""
     unread: Unread = ""
-    """`threads` or `ranks`: the program does not read it, and nothing else passes it on; not `threads` if several
+    """`threads` or `ranks`, if the program does not read it and nothing else passes it on; not `threads` if several
     threads ran"""
     levels: tuple[Row, ...] = ()
-    """other levels against the baseline at its p, if p has one level or reaches no program"""
+    """the other configurations compared with the baseline at the same p, if p has one level or reaches no program"""
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -132,7 +132,7 @@ class Scan:
 
     @property
     def best(self) -> Row | None:
-        """The row of the first line: the fastest relative to its reference; None if no row has a reference that ran."""
+        """The row that the headline is about: the fastest relative to its reference; None if no reference ran."""
         others = [row for row in self._beside if row.speedup.estimate > 0]
         return max(others, key=lambda row: row.speedup.estimate, default=None)
 
@@ -143,15 +143,15 @@ class Scan:
 
     @property
     def worst(self) -> Row | None:
-        """The row of the first line of weak scaling: the least efficient at the largest p; None if nothing ran."""
+        """The row of the headline of weak scaling: the least efficient at the largest p; None if nothing ran."""
         ran = [row for row in self.rows if row.speedup.estimate > 0]
         most = max((row.p for row in ran), default=0)
         return min((r for r in ran if r.p == most), key=lambda row: row.efficiency.estimate, default=None)
 
     @property
     def unsure(self) -> bool:
-        """Whether the row of the first line has no interval; if no row has a reference, whether the time of any of
-        several rows has none."""
+        """Whether the best row has no interval. Without a reference: whether any of several rows has a time without
+        one."""
         row = self.best if self.weak is None else self.worst
         if row is None and len(self.rows) > 1:
             return any(row.time.estimate > 0 and row.time.low is None for row in self.rows)
@@ -257,7 +257,7 @@ def _ended(launches: Sequence[Record]) -> str:
 
 
 def _wanted(record: Record) -> float:
-    """The cores that the launch used, and those that stayed idle perhaps because a thread waited.
+    """The cores that the launch used, plus those that may have stayed idle because a thread waited for a core.
 
     While one thread waits for a core that another task or the hypervisor has, all other threads may wait for it at a
     barrier.
@@ -269,7 +269,7 @@ def _wanted(record: Record) -> float:
 
 
 def _running(record: Record) -> float:
-    """Waiting counts only as far as it was seen, so that no thread counts as two."""
+    """The mean number of threads that ran or waited. Only observed waiting counts, so that no thread counts twice."""
     return record.effective_cores + (record.noise.runqueue_wait / record.wall if record.wall > 0 else 0.0)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several runs together: the machine becomes a factor. Blocks stay apart, so nothing is paired across machines."""
+"""Joins several runs, with the machine as a factor. Blocks stay separate, so nothing is paired across machines."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -40,7 +40,7 @@ class Difference:
     time: Interval
     """T here / T there"""
     gain: Interval | None
-    """(T of the baseline / T) here over that there; None for the baseline itself"""
+    """(T_baseline / T) here, divided by the same ratio there; None for the baseline itself"""
 
 
 def differences(here: Sequence[Record], there: Sequence[Record], experiment: Experiment) -> tuple[Difference, ...]:
@@ -90,7 +90,7 @@ def together(parts: Sequence[Part]) -> tuple[Experiment, tuple[Record, ...]]:
 
 
 def _differences(one: Part, other: Part) -> Iterator[tuple[str, str]]:
-    """What differs between their launches, except levels, and forbids one number for both; the most telling first."""
+    """The differences, other than levels, that forbid one number for both launches; the most telling first."""
     of_one_machine = one.machine == other.machine
     for here, there in zip_longest(_said(one, of_one_machine), _said(other, of_one_machine), fillvalue="no other"):
         if here != there:
@@ -98,7 +98,7 @@ def _differences(one: Part, other: Part) -> Iterator[tuple[str, str]]:
 
 
 def _said(part: Part, of_one_machine: bool) -> Iterator[str]:
-    """Each thing that must be equal. On another machine programs and files may lie in other folders."""
+    """Everything that must be equal. On another machine, programs and files may be in other folders."""
     asked, place = part.experiment, str if of_one_machine else _without_folders
     yield f"a {asked.verb}"
     yield f"{' '.join(factor.name for factor in asked.factors) or 'no factor'} -> {asked.response}"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a study shows: every configuration's time, weak scaling if it was asked for, and whether its findings hold.
 
-The answers of one finding share its confidence. If a study goes on until they are decided, the error is spent over the
-looks, in equal parts, and the first look that decides a finding gives its answer: later launches, made for other
+The answers of one finding share its confidence. If a study goes on until its findings are decided, the error is divided
+equally among the looks. The first look that decides a finding gives its answer; later launches, made for other
 findings, cannot undo it.
 """
 
@@ -47,7 +47,7 @@ def study(records: Sequence[Record], experiment: Experiment) -> Study:
 
 
 def every_answer(records: Sequence[Record], experiment: Experiment) -> Iterator[Said]:
-    """Every answer, each finding's together."""
+    """Every answer, grouped by finding."""
     rows = frame(records, experiment)
     for output in experiment.study.outputs:
         if isinstance(output, Finding | Overheads):
@@ -108,7 +108,7 @@ def _compared(asked: Finding | Overheads, experiment: Experiment) -> frozenset[s
 
 
 def _shared(rows: "pd.DataFrame", experiment: Experiment, asked: Finding | Overheads, looks: int) -> tuple[Said, ...]:
-    """The answers at the confidence that makes all of them right together, at all looks."""
+    """The answers, at a confidence such that all of them, at all looks, are right together."""
     confidence = stats.bonferroni(experiment.stop.confidence, looks * _sharing(rows, asked))
     stop = experiment.stop.model_copy(update={"confidence": confidence})
     shared = experiment.model_copy(update={"stop": stop})
@@ -124,7 +124,7 @@ def _sharing(rows: "pd.DataFrame", asked: Finding | Overheads) -> int:
 
 
 def useful(looks: Sequence[int], confidence: float) -> Sequence[int]:
-    """The looks at which an answer may be decided at all, when all of them spend the error."""
+    """The looks that have enough blocks to decide an answer, given that all of them share the error."""
     while len(looks) > 1 and looks[0] < stats.fewest_blocks(stats.bonferroni(confidence, len(looks))):
         looks = looks[1:]
     return looks
@@ -133,15 +133,15 @@ def useful(looks: Sequence[int], confidence: float) -> Sequence[int]:
 POWER = 0.8
 """Power: the share of studies that show an existing difference."""
 RANKS = math.pi / 3
-"""Blocks that signed ranks need over those that means need, if launches scatter normally."""
+"""Blocks that signed ranks need, divided by those that means need, if the scatter is normal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Power:
     """What a study's finding can show, and in how long, from the scatter of its first few blocks.
 
-    A difference is shown in four of five studies if it is as large as the sum of an interval's half width and the error
-    that an estimate exceeds in one of five. Both shrink with the root of the blocks. The interval is that of the rule
+    Four of five studies show a difference that is as large as the sum of two parts: an interval's half width, and the
+    error that one estimate in five exceeds. Both shrink with the root of the blocks. The interval is that of the rule
     `decided`. Sizes are of logarithms, or of the difference that is claimed.
     """
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From which level of a factor on y is at most a bound, and how many times larger that level is on one side.
+"""Thresholds: the level of a factor from which on y is at most a bound, and the ratio of that level on two sides.
 
-The size from which on a matrix product is 90% efficient is such a level. Between two levels y is taken as a straight
-line of logarithms, in each block. Each place on that line has the interval of the blocks. The lower and upper ends of
-these intervals cross the bound at the ends of the level's interval. If the sides are machines they share no block, so
-the ends of the ratio's interval come from those of the two sides, as of independent errors.
+An example is the size from which on a matrix product is 90% efficient. Between two levels, y is interpolated linearly
+in logarithms, in each block. At each interpolated place the blocks give an interval of y. Where the lower and upper
+ends of these intervals cross the bound, the level's interval ends. If the sides are machines, they share no block, so
+the two sides' intervals are combined as independent errors.
 """
 
 import math
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 STEPS = 8
-"""Places from one level to the next, for the ends of an interval."""
+"""Interpolated places from one level to the next, to find the ends of an interval."""
 
 Ends = tuple[float, float]
-"""The least and the largest level that it may be; they differ if no measured level decides it."""
+"""The least and the largest possible level; they differ if no measured level decides it."""
 
 
 def answers(found: "pd.DataFrame", experiment: Experiment, finding: Finding) -> tuple[Answer, ...]:
@@ -87,7 +87,8 @@ def _between(levels: Sequence[float], logs: Floats) -> tuple[list[float], Floats
 
 
 def crossing(levels: Sequence[float], logs: Sequence[float], bound: float) -> Ends:
-    """The level from which on y keeps to the bound; levels ascend. Outside the first and last level it is unknown."""
+    """The level from which on y is within the bound, as a range; levels ascend. Beyond the measured levels it is
+    open."""
     above = [k for k, value in enumerate(logs) if value > bound]
     if not above:
         return 0.0, levels[0]

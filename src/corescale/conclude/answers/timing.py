@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plain times of launches: the times of one command, as hyperfine reports them; slow launches; and the mean gain.
 
-A gain is the centre of the ratios within blocks. Someone who launches a program all day gains the ratio of the
-mean times. If some launches are slow, that ratio may be below 1 although a typical launch gains.
+A gain is the centre of the ratios within blocks. But who launches a program all day gains the ratio of the mean times.
+If some launches are very slow, that ratio may be below 1 although a typical launch is faster.
 """
 
 import math
@@ -48,7 +48,7 @@ class Averages:
 def averages(
     records: Sequence[Record], experiment: Experiment, other: Configuration, gain: Interval | None
 ) -> Averages | None:
-    """None if the ratio of the means lies within the interval of the gain, or if there are few launches."""
+    """The mean times; None if their ratio lies within the interval of the gain, or if there are too few launches."""
     blocks = {*counted_pairs(records, other)}
     fresh = [r for r in records if r.block in blocks and r.phase == "confirm"]
     ours, baselines = (_times(fresh, experiment, c) for c in (other, baseline(experiment)))

@@ -19,7 +19,7 @@ Decision = Literal[stats.Decision, "failed"]
 Gate = Literal["passed", "failed", "inconclusive", "crashed"]
 GateOn = Literal["time", "mean", "cpu", "memory"]
 Gates = Mapping[GateOn, float]
-"""The relative increase that each gate tolerates (0.05 is 5%), by its amount."""
+"""The relative increase that each gate tolerates (0.05 is 5%), by the amount that the gate is on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Comparison:
     p_value: float
     decision: Decision
     failures: tuple[int, int]
-    """failed launches of reference and other, those that count (-i) among them"""
+    """failed launches of reference and other, including those that count in spite of it (-i)"""
     never: tuple[Record, ...] = ()
     """the last launch of each of the two, if it never succeeded"""
     gates: tuple[Gated, ...] = ()
@@ -58,9 +58,10 @@ class Comparison:
     slow: tuple[Slow, Slow] | None = None
     """launches of reference and other that are far slower than the median"""
     ineffective: tuple[str, ...] = ()
-    """the factors in which the two differ, if nothing reads what these set: then they are the same launch"""
+    """the factors in which the two differ, if nothing reads the variables that these set; then both are the same
+    launch"""
     confidence: float = 0.95
-    """confidence of the interval, such that all comparisons hold together"""
+    """confidence of the interval, chosen such that all comparisons hold together"""
     alone: Timing | None = None
     """the time of the reference, if it is the only command"""
 
@@ -76,9 +77,9 @@ WORST: tuple[Gate, ...] = ("crashed", "failed", "inconclusive", "passed")
 def compare(records: Sequence[Record], experiment: Experiment, gate: Gates | None = None) -> tuple[Comparison, ...]:
     """Every other configuration against the first one, in the order of the command line.
 
-    With k comparisons each interval is at the Bonferroni confidence, so that all hold together. A gate failed if the
-    whole interval lies beyond it, and passed if the whole interval lies within. If a launch of either command failed,
-    no gate passes; with -i only if every launch of `other` failed.
+    With k comparisons each interval is at the Bonferroni confidence, so that all hold together. A gate fails if the
+    whole interval lies beyond it, and passes if the whole interval lies within. No gate passes if a launch of either
+    command failed; with -i, only if every launch of `other` failed.
     """
     times = table(records, experiment.response)
     order = [c for c in configurations(experiment) if c in times.configurations]
@@ -114,7 +115,7 @@ def _compare(
     whole = 0.0 if experiment.stop.rule == "calm" else None
     failures = (_failures(launches[0]), _failures(launches[1]))
     decision = "failed" if any(failures) and not experiment.ignore_failure else stats.decide(ratio)
-    # How long it takes to fail says nothing of the program.
+    # The time until a program fails is not the time of its work.
     crashed = decision == "failed" or (len(launches[1]) > 0 and all(record.let_fail for record in launches[1]))
     mean = stats.ratio_of_means(times.column(other), times.column(reference), confidence)
     ratios: dict[GateOn, Interval] = {"time": ratio, "mean": mean}
@@ -147,10 +148,10 @@ def _failures(launches: Sequence[Record]) -> int:
 
 
 def judge(ratio: Interval, gate: float, allowed: float | None = None) -> Gate:
-    """Whether T_other / T_reference <= 1 + gate is certain, is ruled out, or neither.
+    """Whether T_other / T_reference <= 1 + gate is certain, ruled out, or undecided.
 
-    `allowed`: a certain slowdown beyond it fails; by default it is the gate. With 0, any certain slowdown fails if it
-    may be as large as the gate.
+    `allowed`: the gate fails if the slowdown certainly exceeds this and may be as large as the gate; by default it is
+    the gate itself.
     """
     if ratio.low is None or ratio.high is None:
         return "inconclusive"

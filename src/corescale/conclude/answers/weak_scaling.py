@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Weak scaling: the work grows with the threads, so that ideally the time stays the same.
 
-The declared work per thread must be constant. If the program reports its work (region.h), that must be constant, too.
-At each p, the fit T = a + b work over the loads gives the overhead that does not grow with the work.
+The declared work per thread must be constant. If the program reports its work (region.h), the reported work per thread
+must be constant, too. At each p, the fit T = a + b work over the loads gives the overhead that does not grow with the
+work.
 """
 
 from collections.abc import Mapping, Sequence

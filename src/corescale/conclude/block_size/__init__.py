@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which block a loop should claim, by several models, and the time that each model's choice loses on timed loops."""
+"""Models that choose the block size of a loop, and the time that each model's choice loses on timed loops."""

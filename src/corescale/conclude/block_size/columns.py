@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A column of a table: a loop on some threads, timed at several block sizes. Also what a model's choice loses."""
+"""A column of a table: one loop on some threads, timed at several block sizes. Also the time that a model's choice
+loses."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -9,13 +10,13 @@ from typing import Protocol
 import numpy as np
 
 ITERATIONS = 4096
-"""iterations of the published tables. The paper does not give it; the knees of its tables at large blocks fit this
-number"""
+"""iterations of the published tables. The paper does not give it; we infer it from the knees of its tables at large
+blocks"""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What a model may look at."""
+    """The inputs of a model."""
 
     threads: int
     groups: int
@@ -25,10 +26,10 @@ class Case:
     write: int
     """bytes an iteration writes"""
     computation: float
-    """p, if an iteration computes 1024**p steps"""
+    """the exponent p; an iteration computes 1024**p steps"""
     iterations: int = ITERATIONS
     iteration_ns: float = 0
-    """nanoseconds of one iteration as measured; 0: they follow from what it reads, writes and computes"""
+    """measured nanoseconds of one iteration; 0: to be computed from what it reads, writes and computes"""
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,8 @@ class Column:
         return self.blocks[int(np.argmin(self.times))]
 
     def lost(self, block: float) -> float:
-        """log(time at this block / best time), interpolated linearly in log block; beyond the tabled blocks, as at the
-        nearest."""
+        """log(time at this block / best time), interpolated linearly in log block; outside the table, that of the
+        nearest block."""
         logs = np.log(np.asarray(self.times) / min(self.times))
         return float(np.interp(math.log(max(block, 1.0)), np.log(self.blocks), logs))
 
@@ -80,7 +81,7 @@ def score(logs: Sequence[float]) -> Score:
 
 
 def scored(model: BlockModel, columns: Sequence[Column], key: Callable[[Column], object] | None = None) -> Score:
-    """The model fitted to all columns, or, for each key, to the columns with another key."""
+    """The score of the model when fitted to all columns; with `key`, when fitted to the columns with other keys."""
     if key is None:
         choose = model.fit(columns)
         return score([column.lost(choose(column.case)) for column in columns])

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Our model: the block that balances the travel of the counter's cache line against the wait for the last block.
 
-A loop of N iterations of w each on T threads claims N / B blocks. A claim costs the travel of one line: `near` within a
-L3 domain, `far` more for each group beyond the first. The tail is half a block on average. So, for each thread,
+A loop of N iterations, each of time w, on T threads claims N / B blocks. A claim moves one cache line, which takes
+`near` within an L3 domain and `far` more for each of the G domains beyond the first. The tail is half a block on
+average. So, for each thread,
 
     time(B) = N w / T + (N / (T B)) (near + far (G - 1)) + B w / 2,   1 <= B <= N / T
 
@@ -21,21 +22,21 @@ from corescale.conclude.block_size.columns import Case, Choose, Column
 from corescale.conclude.stats import Floats
 
 START = np.array([np.log(500.0), np.log(500.0), 1.0])
-"""log near and log far in clocks, spread: a line travels some hundred clocks"""
+"""log near and log far in clocks, and spread; moving a line takes some hundred clocks"""
 PLAUSIBLE = np.array([1.5, 1.5, 0.5])
-"""how far each may be from START at the price of PRICE; without such a prior, the few columns with several groups
+"""the distance of each from START that costs PRICE; without such a prior, the few columns with several L3 domains
 determine too little"""
 PRICE = 0.002
-"""the price of leaving START, in mean log time lost"""
+"""the cost of that distance from START, in mean log time lost"""
 USUAL = 1000.0
-"""clocks of the iteration whose time the library's policy `trained` does not scale by the spread"""
+"""clocks of a usual iteration, whose time `spread` does not scale in the library's policy `trained`"""
 
 
 @dataclass(frozen=True)
 class Iteration:
     """Time of one iteration: base + read * bytes read + write * bytes written + operation * operations.
 
-    Its unit is that of the tables. Where computation was folded away, an operation takes no time.
+    Its unit is that of the tables. If the compiler removed the computation, an operation takes no time.
     """
 
     base: float
@@ -61,9 +62,9 @@ class LineTravel:
     """Constants come only from these columns, so a held-out platform is predicted from the others."""
 
     computes: bool = False
-    """whether operations take time; those of the published tables were folded away"""
+    """whether operations take time; in the published tables the compiler had removed them"""
     unit: float = 1.0
-    """clocks in a unit of the columns' times: 1e9 for seconds, because a clock is about a nanosecond"""
+    """clocks per unit of the columns' times: 1e9 for seconds, because a clock is taken as a nanosecond"""
 
     def fit(self, columns: Sequence[Column]) -> Choose:
         """The block that `block` finds by the fitted constants."""
@@ -80,7 +81,7 @@ class LineTravel:
         return found | ({"trained_far": math.exp(far) * counts} if several else {})
 
     def _constants(self, columns: Sequence[Column]) -> tuple[Floats, Iteration]:
-        """An iteration's clocks by the best times, then near, far and spread by the time lost."""
+        """Fits the clocks of an iteration to the best times, and then near, far and spread to the time lost."""
         iteration = iteration_of(columns, self.unit, computes=self.computes)
 
         def lost(constants: Floats) -> float:
@@ -102,8 +103,8 @@ def block(constants: Floats, iteration: Iteration, case: Case) -> float:
 
 
 def iteration_of(columns: Sequence[Column], unit: float = 1.0, *, computes: bool = False) -> Iteration:
-    """A least-squares fit of the logarithm of T x best time / N. The loss is soft, because some tables are off by
-    30%. If each case has a measured iteration, the geometric mean of these."""
+    """The time of an iteration. If every case has a measured one, it is the geometric mean of these. Otherwise it is a
+    fit to log(T x best time / N), by a soft loss, because some tables are off by 30%."""
     cases = [column.case for column in columns]
     if all(case.iteration_ns for case in cases):
         return Iteration(float(np.exp(np.mean(np.log([case.iteration_ns for case in cases])))), 0, 0)

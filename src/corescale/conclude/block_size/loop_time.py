@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Our model in full: the time of a loop at any block, from its machine's constants and the loop's cost.
 
-N iterations of w each, in k = ceil(N / B) blocks, on T threads of G L3 domains. A thread runs at most `share`
-iterations and makes k / T claims; a claim takes the travel of one line (`own` for a thread alone), and one counter
-serves one at a time. The tail: cores are uneven by `uneven`, which costs half of that share of a block, on average.
+N iterations, each of time w, run in k = ceil(N / B) blocks on T threads of G L3 domains. A thread runs at most `share`
+iterations and makes k / T claims. A claim moves one cache line, which takes `line` (`own` if there is only one thread),
+and the counter serves one claim at a time. Cores differ in speed by `uneven`, so the tail is half of that fraction of a
+block, on average.
 
     time(B) = fork + max(share w + (k / T) line, k line) + uneven B w / 2
 
-line_travel.py has a closed form of the block at which this is least. Here it is searched, so that blocks which do not
-divide a loop evenly count for what they cost. It is fitted to times, not to the time lost.
+line_travel.py has a closed form of the best block. Here the best block is searched for, so that the cost of blocks that
+do not divide the loop evenly counts. The model is fitted to times, not to the time lost.
 """
 
 import math
@@ -32,14 +33,15 @@ START: Mapping[str, float] = {
     "line_far": 200.0,
     "uneven": 0.05,
 }
-"""nanoseconds, except the last: where a fit begins, and the values of constants that no column determines"""
+"""start values of the fit, and final values of constants that no column determines; nanoseconds, except the last"""
 BELIEF = 0.005
-"""price of a distance of a factor e from START, in log time of one cell; it decides only what the columns do not
+"""cost of a factor e away from START, in log time of one cell; it decides only constants that the columns do not
 determine"""
 ALIKE = 0.02
-"""share of the least time within which blocks count as equal; a choice then avoids worse ones on either side"""
+"""blocks whose times are within this share of the least count as equal; the middle one of them is far from bad
+blocks"""
 OUTLIER = 0.03
-"""log time from which a cell counts less"""
+"""error in log time from which a cell counts less"""
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class LoopTime:
     """Fitted to every time of every column, by logarithm."""
 
     computes: bool = False
-    """whether operations take time; those of the published tables were folded away"""
+    """whether operations take time; in the published tables the compiler had removed them"""
     unit: float = 1.0
     """nanoseconds in a unit of the columns' times"""
 
@@ -71,7 +73,7 @@ class LoopTime:
         return dict(zip(START, np.exp(found.x).tolist(), strict=True))
 
     def determined(self, columns: Sequence[Column]) -> Mapping[str, float]:
-        """The `constants` that change the time of some column; the others keep their value of START."""
+        """The `constants` that change the time of some column; all others stay at START."""
         known = self.constants(columns)
 
         def said(constants: Mapping[str, float]) -> Floats:

@@ -2,9 +2,9 @@
 """The published form: B = (a G + d0) / (b0 T + b1 R + b2 W + b3 C + d1), over scaled inputs (Shuai 2021).
 
 Inputs are 100 x L3 domains, threads, log2 of the bytes read and written, and p of a computation of 1024**p steps;
-each below 1 counts as 1. The weights share a free scale. The paper prints the quotient truncated. It is negative on
-part of any grid, past a pole near which blocks grow without bound: such a choice is clamped to a thread's share, as
-the library's policy has it (runtime/src/parallel_for/policies.cpp).
+each below 1 counts as 1. Scaling all weights changes nothing. The paper prints the truncated quotient. The quotient has
+a pole, near which blocks grow without bound and beyond which they are negative. Such a choice is clamped to a thread's
+share, as in the library's policy (runtime/src/parallel_for/policies.cpp).
 """
 
 import math
@@ -59,7 +59,7 @@ class Cost:
     """Cost(T, N, L) = N / B L + O(N) / T: for any L it is least at the largest block, which is a thread's share."""
 
     def fit(self, columns: Sequence[Column]) -> Choose:
-        """The largest block that it allows; L and O(N) have no part in that."""
+        """The largest possible block, whatever L and O(N) are."""
         return lambda case: float(math.ceil(case.iterations / case.threads))
 
 

@@ -18,13 +18,14 @@ from corescale.errors import UsageError
 BEGINS = "# corescale loops 1: "
 """the first line of each run; the CPUs follow"""
 CALLS = 2
-"""fewest calls at a block, because the first call of a loop touches its memory and starts threads"""
+"""least number of calls at a block; the first call of a loop is slow, because it touches its memory and starts
+threads"""
 Row = tuple[str, int, int, float, int, int, float]
 """the fields of a line"""
 
 
 def recorded(text: str, where: str, cpus: str, groups: int) -> Trained:
-    """The loops of all runs in the text of a file, each with two blocks or more, by its least times.
+    """The loops of all runs in the text of a file: the least time at each block, for loops with two blocks or more.
 
     `cpus` is Machine.cpus_in_words, and `groups` how many L3 domains the threads span. Raises UsageError for another
     machine, for a line that is none, and if no loop was called often enough.

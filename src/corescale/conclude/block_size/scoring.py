@@ -17,7 +17,7 @@ from corescale.records import Configuration, Record
 POLICIES = ("auto", "trained")
 """policies that choose their blocks in the launch"""
 LEAST = re.compile(rf"least_(\d+|static|{'|'.join(POLICIES)})")
-"""metrics of a launch: seconds of the fastest call with a block, or by a policy; all are called in turn. `static` is a
+"""metrics of a launch: seconds of the fastest call with each block and by each policy, which take turns. `static` is a
 block of a thread's share"""
 Cells = Mapping[str, float]
 """seconds by block, or by policy"""
@@ -29,7 +29,7 @@ FOLDS = 10
 
 @dataclass(frozen=True)
 class Trained:
-    """Columns with two blocks or more, and what policies took on each."""
+    """Columns with two blocks or more, and the times of the policies on each."""
 
     columns: tuple[Column, ...]
     policies: Mapping[str, tuple[float | None, ...]]
@@ -45,7 +45,8 @@ class Trained:
         return {name: score(some) for name, some in logs.items() if some}
 
     def noise(self) -> Score | None:
-        """What a loop's best block in its other launches loses in this one: no model can be shown to lose less.
+        """The time that a loop's best block in its other launches loses in this one. No model can be shown to lose
+        less.
 
         The mean over the launches of a loop; None if each was launched once.
         """
@@ -53,13 +54,13 @@ class Trained:
         return score([fmean(_lost_by_others(of, k) for k in range(len(of))) for of in several]) if several else None
 
     def held_out(self, model: BlockModel) -> Score:
-        """Each case by a model that was fitted to the other cases."""
+        """The score of predicting each case by a model that was fitted to the other cases."""
         fold = {id(column): number % FOLDS for number, column in enumerate(self.columns)}
         return scored(model, self.columns, lambda column: fold[id(column)])
 
 
 def trained(records: Iterable[Record], groups: int) -> Trained:
-    """The least time over replicates, because disturbances only add. `groups` is how many L3 domains the threads span.
+    """The least times over replicates, because disturbances only add time. `groups`: L3 domains that the threads span.
 
     Raises UsageError if a factor is missing or no loop was timed at two blocks.
     """
@@ -123,22 +124,22 @@ class Scores:
 
     cases: int
     fitted: Mapping[str, float]
-    """constants that the columns determine, in ns (`uneven` has no unit), after loop time's fit to all"""
+    """constants of the model loop_time, fitted to all columns, that these determine; in ns, but `uneven` has no unit"""
     noise: Score | None
-    """score of the best block of the other launches; None if there are none"""
+    """score of the block that was best in the other launches; None if there are no other launches"""
     weights: Mapping[str, float]
-    """weights that the library's policy `trained` reads, from line travel's fit to all"""
+    """weights for the library's policy `trained`: the model line_travel, fitted to all columns"""
     launched: Mapping[str, Score]
     """score of each policy by its own launches"""
     held_out: Mapping[str, Score]
-    """each case by a model that was fitted to the other cases"""
+    """score of each model when each case is predicted from the other cases"""
 
 
 def scores(of: Trained) -> Scores:
     """The scores of policies as launched, and of models on the launched times, at blocks between the launched ones.
 
-    The published formula wants the bytes and operations of an iteration: loops that have only its time do not score it.
-    Raises UsageError for fewer than two loops, of which none could be held out.
+    The published formula needs the bytes and operations of an iteration, so it gets no score on loops that have only a
+    time. Raises UsageError for fewer than two loops, because none could be held out.
     """
     if len(of.columns) < 2:
         raise UsageError("one loop leaves none to fit to", where="training", remedy="train on several loops or sizes")

@@ -17,8 +17,9 @@ TICK = 0.01
 def allocating(profile: Profile) -> Interval:
     """The seconds of one program, with the interval from its ticks.
 
-    Timed calls are many, but too long by the read of the clock, which a short call cannot hide. Ticks are few but
-    unbiased. So the sum of the timed calls is limited to the ticks' 95% interval (Wilson 1927).
+    There are many timed calls, but each appears too long by a reading of the clock, which matters in short calls. There
+    are few ticks, but they are unbiased. So the sum of the timed calls is limited to the ticks' 95% interval (Wilson
+    1927).
     """
     timed = sum(thread.allocating for thread in profile.threads)
     seen, others = (
@@ -34,7 +35,8 @@ def allocating(profile: Profile) -> Interval:
 
 
 def sampled(each: Sequence[Interval], booked: float) -> Interval | None:
-    """The interval of the booked time, from those of the programs. Their errors are independent; None without ticks."""
+    """The interval of the booked time, from the programs' intervals, whose errors are independent; None without
+    ticks."""
     known = [(one, one.low, one.high) for one in each if one.low is not None and one.high is not None]
     below = math.hypot(*(one.estimate - low for one, low, _ in known))
     above = math.hypot(*(high - one.estimate for one, _, high in known))

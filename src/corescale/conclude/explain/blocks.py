@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Blocks of the allocator: their sizes, and which share of them another thread frees than the one that took them."""
+"""Blocks of the allocator: their sizes, and the share of them that a thread other than the allocating one frees."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -13,16 +13,17 @@ from corescale.profile import BlocksOfSize, Profile
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """Those of one size, or of all."""
+    """The blocks of one size class, or all blocks."""
 
     most: int | None
-    """bytes: they have at most so many, and more than half of that; None for all sizes"""
+    """the largest size in bytes, of blocks larger than half of it; None for all sizes"""
     calls: int
-    """calls that took one"""
+    """calls that allocated such a block"""
     watched: int
-    """blocks for which the profiler waited until a thread freed them"""
+    """blocks that the profiler followed until a thread freed them"""
     elsewhere: Interval | None
-    """the share that another thread freed, of the `n` that were freed by then (95%, Wilson 1927); None if n is 0"""
+    """of the `n` followed blocks that were freed, the share that another thread freed (95%, Wilson 1927); None if n is
+    0"""
 
 
 def blocks(profiles: Sequence[Profile]) -> tuple[Blocks, ...]:

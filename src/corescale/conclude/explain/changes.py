@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes that could give back time that the ledger booked: those worth a launch, and what launching them gave back."""
+"""Changes that could save time that the ledger shows: which of them are worth a launch, and how much each saved."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -48,8 +48,8 @@ def chances(
 ) -> tuple[Chance, ...]:
     """Whether each factor can matter, by the share of each row in the baseline's ledger.
 
-    `compared`: whether the ledger has inflated computing; if it has not, that row may matter. `one_thread`: True if no
-    program started a second thread.
+    `compared`: whether the ledger says what is inflated computing; if not, inflated computing may matter. `one_thread`:
+    True if no program started a second thread.
     """
     return tuple(_chance(name, shares, compared=compared, one_thread=one_thread) for name in names)
 
@@ -63,7 +63,7 @@ def _chance(name: str, shares: Mapping[str, float], *, compared: bool, one_threa
         return Chance(name, likely=True, why="the ledger does not limit its gain")
     if LedgerRow.INFLATED in rows and not compared:
         return Chance(name, likely=True, why=f"{LedgerRow.INFLATED} is not known without a launch with 1 thread")
-    # Any share of computing may be waits for the addresses of pages: one level is the check.
+    # Any part of computing may be TLB misses, so one level is always tried as a check.
     rows = tuple(row for row in rows if row is not LedgerRow.COMPUTING)
     # Another program's share is not a share of this one's.
     given = 1.0 if LedgerRow.QUEUED in rows else 1.0 - shares[LedgerRow.QUEUED]
@@ -73,24 +73,24 @@ def _chance(name: str, shares: Mapping[str, float], *, compared: bool, one_threa
 
 @dataclass(frozen=True, slots=True)
 class Swap:
-    """One thing changed: a cause by intervention."""
+    """One thing changed, which shows a cause by intervention."""
 
     factor: str
     level: Level
     booked: float
-    """thread-seconds in the rows that it could give back"""
+    """thread-seconds in the rows that the change could reduce"""
     returned: Interval
-    """thread-seconds of the ledger that it gave back: their total times the share saved by launches without the
-    profiler. The intervals of all swaps hold together."""
+    """thread-seconds saved: the total of the ledger times the share of time that launches without the profiler saved.
+    The intervals of all swaps hold together."""
 
 
 def worth_swapping(ledger: Ledger) -> tuple[str, ...]:
-    """The factors whose rows have enough in them."""
+    """The factors whose rows have enough thread-seconds to be worth a launch."""
     return tuple(factor for factor in CHANGES if _booked(ledger, factor) >= WORTH * ledger.total > 0)
 
 
 def swaps(comparisons: Sequence[Comparison], ledger: Ledger) -> tuple[Swap, ...]:
-    """What each change gave back; the largest first. One that failed, or was never launched, is left out."""
+    """The time that each change saved, the largest first. A change that failed or was never launched is left out."""
     found = (swap for one in comparisons for swap in _swap(one, ledger))
     return tuple(sorted(found, key=lambda swap: -swap.returned.estimate))
 

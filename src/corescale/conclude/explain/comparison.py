@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a launch costs beyond launches with 1 thread that do the same work."""
+"""How much more a launch costs than launches with 1 thread that do the same work."""
 
 import math
 from collections.abc import Sequence
@@ -11,12 +11,12 @@ from corescale.conclude.stats import Interval
 from corescale.conclude.two_samples import unpaired_ratio
 
 LAUNCHES, MOST_LAUNCHES = 4, 12
-"""launches of each kind: of fewer, two unpaired samples have no 95% interval; by more, it hardly narrows"""
+"""launches of each kind: with fewer, two unpaired samples have no 95% interval; with more, it hardly narrows"""
 
 
 def affordable(seconds: float, room: float) -> int:
-    """How many launches of each kind are made, if one of each takes so many seconds, and there is room for so many
-    after the first."""
+    """How many launches of each kind to make. `seconds`: time of one launch of each kind. `room`: seconds left after
+    the first."""
     fits = 1 + int(min(room / seconds, MOST_LAUNCHES - 1)) if seconds else MOST_LAUNCHES
     return fits if fits >= LAUNCHES else 1
 
@@ -29,8 +29,8 @@ def middle(walls: Sequence[float]) -> int:
 def compared(shown: Ledger, launches: Sequence[Ledger], alone: Sequence[Ledger]) -> Ledger:
     """The ledger `shown`, one of `launches`, compared with those of launches with one thread.
 
-    Computing beyond that at 1 thread is inflated, unless the noise of the launches explains it. All launches have done
-    what they say, or else the same.
+    Computing that exceeds that of 1 thread is inflated, unless the noise of the launches explains it. If the launches
+    report their work, costs are scaled by it; otherwise equal work is assumed.
     """
     computing, allocating = (
         _beyond(shown.rows[row], _costs(launches, shown, (row,)), _costs(alone, shown, (row,)))
@@ -57,7 +57,7 @@ def _costs(launches: Sequence[Ledger], shown: Ledger, rows: Sequence[LedgerRow])
 
 
 def _beyond(seconds: float, most: Sequence[float], alone: Sequence[float]) -> Interval:
-    """The part of a row's seconds that the same work does not cost with one thread; negative if it costs more there."""
+    """The seconds of a row beyond what the same work costs with one thread; negative if it costs more there."""
     ratio = unpaired_ratio(most, alone)
     if math.isnan(ratio.estimate):  # one of them has nothing in the row
         return Interval(0.0, None, None, None, 0)

@@ -7,21 +7,21 @@ from dataclasses import dataclass
 from corescale.profile import Profile, ThreadTimes
 
 BARELY = 0.02
-"""largest share of the useful time for threads beyond the launch's own, such as those of runtimes"""
+"""largest share of the useful time that additional threads, such as those of runtimes, may have"""
 
 
 @dataclass(frozen=True, slots=True)
 class Efficiency:
-    """Factors of the useful time over the thread-seconds. POP's useful time is what a thread spends outside runtimes by
-    the wall clock. Here it is divided further: into CPU time, and time in which the thread was ready without a core."""
+    """The factors of (useful time / thread-seconds). POP's useful time of a thread is its wall time outside runtimes.
+    Here it is divided further, into CPU time and time in which the thread was ready but had no core."""
 
     load_balance: float
     """mean useful CPU time of a thread over the longest"""
     communication: float
-    """the longest time in which a thread computed or was ready to, over the wall time: the share that waits for others
-    leave"""
+    """the longest time for which a thread computed or was ready to, over the wall time; waits for other threads lower
+    it"""
     had_a_core: float
-    """the longest useful CPU time over that longest time: the share that other programs and threads leave"""
+    """the longest useful CPU time over that longest time; competition for cores lowers it"""
     computation_scaling: float | None = None
     """useful time at 1 thread over that at p; None without a launch with one thread"""
 
@@ -32,9 +32,10 @@ class Efficiency:
 
 
 def efficiency(mains: Sequence[Profile], threads: int, wall: float, stolen: float) -> Efficiency | None:
-    """None if threads come and go, because then no thread lasts for the whole launch.
+    """The efficiency; None if threads come and go, because then no thread lasts for the whole launch.
 
-    `stolen`: seconds that the host took. They count as ready, as far as no call and no queue explains a thread's time.
+    `stolen`: seconds that the host took. Up to that amount, time of threads that no call and no run queue explains
+    counts as ready.
     """
     every = [thread for main in mains for thread in main.threads]
     lasting = sorted(map(useful, every))[-threads:]
@@ -58,5 +59,5 @@ def _outside(thread: ThreadTimes) -> float:
 
 
 def _unseen(thread: ThreadTimes) -> float:
-    """The part of it that is neither on a CPU nor in a run queue."""
+    """The wall time outside waits that is neither on a CPU nor in a run queue."""
     return max(0.0, _outside(thread) - useful(thread) - thread.queued)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one launch showed: the ledger, and the views beside it."""
+"""The explanation of one launch: the ledger, and the other views."""
 
 import itertools
 import math
@@ -22,9 +22,9 @@ COARSE = 60
 MOST_LINES = 64
 """most threads in a timeline: those with the most CPU time"""
 MOST_OWN = 4
-"""most regions of a thread that its program names: those with the most time"""
+"""the most regions of a thread, named by its program, that are shown: those with the most time"""
 SERIAL = 2
-"""multiple of `busy_length` from which a time with at most one CPU in use is a stretch"""
+"""a time with at most one CPU in use is a stretch if it lasts for this multiple of `busy_length`"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,8 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class Worked:
-    """One thread. The wall time is cut into many equal parts; a part has the seconds of each row that occurs in it."""
+    """What one thread did. The wall time is cut into many equal parts; each has the seconds of the rows that occur in
+    it."""
 
     process: int
     thread: int
@@ -113,7 +114,7 @@ def _most(times: Mapping[LedgerRow, float], length: float) -> LedgerRow | None:
 
 
 def rows_over_time(threads: Sequence[Worked], wall: float, parts: int = PARTS) -> Mapping[LedgerRow, Sequence[float]]:
-    """How many threads were in each row, the mean of each of `COARSE` equal parts of the wall time."""
+    """How many threads were in each row, on average in each of `COARSE` equal parts of the wall time."""
     sums: dict[LedgerRow, list[float]] = {}
     for thread in threads:
         for part, times in thread.parts.items():
@@ -152,8 +153,8 @@ def _place(working: Sequence[tuple[float, Event, Namer]], start: float, end: flo
 
 
 def _times(events: Sequence[Event], late: float, wall: float, parts: int) -> Mapping[int, Mapping[LedgerRow, float]]:
-    """Each event gets the time before its end that no other event has. Waits come first, because they are complete;
-    then events that used the CPU."""
+    """Gives each event the time before its end that no earlier event was given. Waits come first, because they are
+    complete, and then events that used the CPU."""
     each = wall / parts if wall else 1.0
     room = [each] * parts
     times: dict[int, dict[LedgerRow, float]] = defaultdict(lambda: defaultdict(float))
@@ -177,26 +178,26 @@ class Explanation:
     regions: tuple[tuple[str, RegionTimes], ...]
     """parallel regions of OpenMP and their places, with the most waiting first"""
     in_use: Mapping[int, float]
-    """number of CPUs -> share of the time in which that many were in use, to the nearest"""
+    """rounded number of CPUs in use -> share of the time"""
     over_time: tuple[float, ...] = ()
     """mean CPUs in use in equal parts of the wall time, one after the other"""
     swaps: tuple[Swap, ...] = ()
     inflated: tuple[Part, ...] = ()
-    """what inflated computing is made of; empty if no launches showed that"""
+    """the parts of inflated computing; empty if no launches were made to find them"""
     hotspots: tuple[Hotspot, ...] = ()
     lines: tuple[Line, ...] = ()
     own_regions: tuple[OwnRegion, ...] = ()
     """of the threads of `lines`"""
     rows_over_time: Mapping[LedgerRow, Sequence[float]] = field(default_factory=dict)
-    """threads in each row, the mean of each of equal parts of the wall time"""
+    """mean number of threads in each row, in equal parts of the wall time"""
     alone: tuple[Site, ...] = ()
-    """where the only thread computed while the ledger's `serial` passed"""
+    """where the only computing thread was during the ledger's `serial`"""
     stretches: tuple[Stretch, ...] = ()
     """stretches in which at most one CPU was in use; none if the launch has one thread"""
     messages: tuple[tuple[int, MessageTimes], ...] = ()
     """the calls of MPI of each rank with each partner, the longest first"""
     blocks: tuple[Blocks, ...] = ()
-    """what was taken from the allocator: all blocks first, then those of each size"""
+    """the blocks allocated: all of them first, then those of each size"""
     most_threads: int | None = None
     """the most threads that one program of the launch had in all; None if not all programs are known"""
 
@@ -239,20 +240,21 @@ def messages(profiles: Sequence[Profile]) -> tuple[tuple[int, MessageTimes], ...
 
 
 def in_use(busy: Sequence[float]) -> Mapping[int, float]:
-    """For each number of CPUs, the share of the time in which that many were in use, to the nearest."""
+    """The share of the time for each number of CPUs in use, rounded."""
     counts = Counter(map(round, busy))
     return {cpus: counts[cpus] / counts.total() for cpus in sorted(counts)}
 
 
 def over_time(busy: Sequence[float], most: int = COARSE) -> tuple[float, ...]:
-    """Mean CPUs in use in equal parts of the time, at most `most`, as far as the resolution of the counts allows."""
+    """Mean CPUs in use in at most `most` equal parts of the time; in fewer if the resolution of the counts is
+    coarser."""
     parts = min(most, len(busy))
     bounds = [round(part * len(busy) / parts) for part in range(parts + 1)] if parts else []
     return tuple(sum(busy[first:last]) / (last - first) for first, last in itertools.pairwise(bounds))
 
 
 def together(profiles: Sequence[Profile]) -> list[float]:
-    """CPUs in use by all of them, in each `busy_length` from the start of the first."""
+    """CPUs in use by all programs together, in each `busy_length` from the start of the first program."""
     first = min((profile.started for profile in profiles), default=0.0)
     busy: dict[int, float] = defaultdict(float)
     for profile in profiles:

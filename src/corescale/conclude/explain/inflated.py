@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What inflated computing is made of, by launches at once that share the machine and nothing else."""
+"""The parts of inflated computing, found by simultaneous launches that share nothing but the machine."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,9 +26,9 @@ class Cause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """CPU seconds of launches one after the other: of the program with one thread, and of a loop that needs no memory.
+    """CPU seconds of the program with one thread, and of a loop that needs no memory.
 
-    Of each, one launch alone, and the mean of several at once, each on a core of its own.
+    `program` and `loop` are launched alone; `programs` and `loops` are means of several at once, each on its own core.
     """
 
     program: float
@@ -49,8 +49,9 @@ class Part:
 def parts(ledger: Ledger, blocks: Sequence[Block]) -> tuple[Part, ...]:
     """The parts of inflated computing; their estimates sum to the row.
 
-    What the loop costs more at once is due to the cores. What the program costs more beyond that is due to memory. The
-    rest needs threads that share data. An interval is that of the worst case of all that it follows from.
+    If several loops at once cost more than one alone, the cores are the cause. If the program costs more by a larger
+    factor than the loop, the excess is due to memory. The rest comes from threads that share data. Each interval
+    combines the worst ends of the intervals it is computed from.
     """
     usual, whole = ledger.rows[LedgerRow.COMPUTING], ledger.rows[LedgerRow.INFLATED]
     machine = _more(usual, [one.programs for one in blocks], [one.program for one in blocks])
@@ -68,12 +69,12 @@ def parts(ledger: Ledger, blocks: Sequence[Block]) -> tuple[Part, ...]:
 
 
 def _more(usual: float, at_once: Sequence[float], alone: Sequence[float]) -> Interval:
-    """The thread-seconds by which launches at once cost more, for work that usually takes `usual`."""
+    """The additional thread-seconds of simultaneous launches, for work that usually takes `usual`."""
     return stats.ratio_interval(at_once, alone, CONFIDENCE).map(lambda ratio: usual * (ratio - 1))
 
 
 def _less(estimate: float, found: Interval, other: Interval, most: float) -> Interval:
-    """The estimate, with the interval of what is in `found` beyond `other`: 0 to `most`."""
+    """The estimate, with the interval of `found` minus `other`, clamped to 0 .. `most`."""
     if found.low is None or found.high is None or other.low is None or other.high is None:
         return Interval(estimate, None, None, None, found.n)
     low, high = _within(found.low - other.high, most), _within(found.high - other.low, most)

@@ -15,10 +15,10 @@ from corescale.profile import Profile, ThreadTimes
 USEFUL = (LedgerRow.COMPUTING, LedgerRow.INFLATED, LedgerRow.ALLOCATING)
 
 MOST = 0.99
-"""least share of the CPU time that the explained programs have; smaller programs, such as a shell, are left out"""
+"""the explained programs have at least this share of the CPU time; small programs, such as a shell, are left out"""
 
 _WAITS = ("locking", "message", "barrier", "blocked", "joining", "pooled", "event")
-"""Waits, in the order in which they get the slots that computing threads leave; as in probe/profiler/census.hpp."""
+"""Waits, in the order in which they fill the slots that computing threads leave; as in probe/profiler/census.hpp."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +38,12 @@ class Ledger:
     allocating: Interval | None = None
     """the row's interval from `n` ticks; None if there were no ticks"""
     serial: float | None = None
-    """elapsed seconds in which exactly one thread computed or waited for a core; None for one thread, and for several
-    programs"""
+    """elapsed seconds in which exactly one thread computed or waited for a core; None if there is only one thread, or
+    if there are several programs"""
     efficiency: Efficiency | None = None
     notes: tuple[str, ...] = ()
     work: float | None = None
-    """what the program says that it has done"""
+    """the work that the program reported"""
     by_kernel: bool = False
     """whether all rows are from the kernel's accounts, because no program was profiled"""
     ranks: int = 1
@@ -53,7 +53,7 @@ class Ledger:
 
     @property
     def compared(self) -> bool:
-        """Whether a launch with one thread says what is inflated."""
+        """Whether a launch with one thread shows what is inflated."""
         return bool(self.beyond)
 
     @property
@@ -63,16 +63,16 @@ class Ledger:
 
     @property
     def cores(self) -> float:
-        """Cores' worth that was used."""
+        """The mean number of cores in use."""
         return self.cpu / self.wall if self.wall else 0.0
 
 
 def ledger(profiles: Sequence[Profile], wall: float, work: float | None = None, stolen: float = 0.0) -> Ledger:
     """The ledger of a launch that took `wall` seconds: of its ranks, else of the programs with most of the CPU time.
 
-    `work` is what the program says that it has done. `stolen` is CPU seconds that the host took from the machine
-    meanwhile. Up to that amount, time of threads that no source explains counts as waiting for a core. Raises
-    ValueError without a profile.
+    `work` is the work that the program reported. `stolen`: CPU seconds that the host took from the machine meanwhile.
+    Up to that amount, time of threads that no source explains counts as waiting for a core. Raises ValueError without a
+    profile.
     """
     if not profiles:
         raise ValueError("a ledger needs a profile")
@@ -101,8 +101,8 @@ def ledger(profiles: Sequence[Profile], wall: float, work: float | None = None, 
 
 
 def ranks_as_typed(profiles: Sequence[Profile]) -> tuple[Profile, ...]:
-    """Profiles of a command that starts its ranks itself: only threads that compute count, because no number was
-    given."""
+    """Profiles of a command that starts its ranks itself: only computing threads count, because no number of threads
+    was given."""
     return tuple(_narrowed(profile) if profile.is_rank else profile for profile in profiles)
 
 
@@ -115,7 +115,7 @@ def _narrowed(profile: Profile) -> Profile:
         taken = min(shares[name], surplus)
         shares[name] -= taken
         surplus -= taken
-    shares["active"] -= surplus  # of the threads that hardly compute
+    shares["active"] -= surplus  # from the threads that hardly compute
     shares["excess"] += surplus
     return replace(profile, processors=slots, shares=shares)
 
@@ -147,7 +147,7 @@ def _burnt(profile: Profile) -> float:
 
 
 Rows = tuple[dict[LedgerRow, float], float]
-"""Seconds of each row, and the part of `blocked` that no source saw."""
+"""Seconds of each row, and the part of `blocked` that no source explains."""
 
 
 def _apart(mains: Sequence[Profile], allocating: Sequence[float], wall: float) -> Rows:
@@ -200,7 +200,7 @@ def _span(mains: Sequence[Profile]) -> float:
 
 
 def _presence(mains: Sequence[Profile]) -> tuple[float, float]:
-    """Two numbers: thread-seconds of absent threads while other threads of the launch existed, and seconds in which any
+    """Thread-seconds in which threads were absent while others of the launch existed, and seconds in which any thread
     existed."""
     changes = sorted(
         (main.started + thread.started + late, count)
@@ -219,11 +219,11 @@ def _presence(mains: Sequence[Profile]) -> tuple[float, float]:
 
 
 def _owned(profile: Profile) -> dict[str, float]:
-    """Splits what computing threads own, the shares `active` and `excess`, into CPU time, time in a run queue, and time
-    off the CPU that no source saw.
+    """Splits the time of computing threads (the shares `active` and `excess`) into CPU time, time in a run queue, and
+    time off the CPU that no source explains.
 
-    `excess` is what exceeds the launch's threads. It is cut from the time that no source saw, then from the queue, and
-    from CPU time last.
+    `excess` is the time of computing threads beyond the launch's number of threads. It is subtracted first from the
+    unexplained time, then from the queue, and last from CPU time.
     """
     share = profile.shares
     owned = share["active"] + share["excess"]

@@ -15,7 +15,7 @@ _ALLOCATORS = {re.split(r"\.so|\*", file)[0] for one in ALLOCATORS.values() for 
 _LIBRARIES = ("libc.", "libc-", "libm.", "libpthread", "libstdc++", "libc++", "libgcc", "libgomp", "libomp", "libiomp",
               "ld-linux", "ld-musl", "libcorescale_", "libtbb.", "libtbbmalloc", "libmpi", "libopen-pal", "libopen-rte",
               "libstd-", "libgo", "[vdso]", *sorted(_ALLOCATORS))  # fmt: skip
-"""Libraries whose caller is the place that a person can change."""
+"""Libraries of which a place is shown as its caller, because that is the code that a person can change."""
 _OWN = "libcorescale_"
 """functions of the profiler itself"""
 
@@ -81,7 +81,7 @@ def hotspots(profiles: Sequence[tuple[Profile, Namer]], most: int = 10) -> tuple
 
 
 def _call(frames: tuple[int, ...], name: Namer) -> str:
-    """The function of MPI that a stack is in, as `MPI_Recv at `."""
+    """The MPI function that a stack is in, such as `MPI_Recv at `."""
     functions = (name(frame).function for frame in frames)
     found = next((one for one in functions if one.lower().startswith("mpi_")), None)
     return f"{found} at " if found else ""

@@ -6,8 +6,9 @@ kept. Studentising (Efron & Tibshirani 1993, ch. 12) repairs most of the percent
 blocks: each resample brings its own standard error. Symmetric intervals covered 1 to 3 points better than equal-tailed
 ones at 8 and 15 blocks (Hall 1988 says why).
 
-The typical time is the 20% trimmed mean (Tukey & McLaughlin 1963; Wilcox 2012, ch. 4): a burst in one of few blocks
-dominates their mean, and models fitted to the mean covered the truth in 65 to 90% of experiments with bursts.
+The typical time is the 20% trimmed mean (Tukey & McLaughlin 1963; Wilcox 2012, ch. 4). If there are few blocks, a burst
+in one of them dominates the plain mean: intervals of models fitted to the plain mean covered the truth in only 65 to
+90% of experiments with bursts.
 """
 
 from collections.abc import Callable
@@ -76,7 +77,7 @@ AGREEMENT = 0.975
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Resamples:
-    """The free fit of the data and of each resample, each with what its standard errors need."""
+    """The unconstrained fits of the data and of each resample, with covariances for their standard errors."""
 
     terms: Floats
     """terms of the fit of the data, [k]"""
@@ -140,7 +141,7 @@ def _standard_error(of: Callable[[Floats], Floats], terms: Floats, covariance: F
 def interval_of(
     estimate: float, ends: tuple[float, float] | None, allowed: tuple[float, float], confidence: float, n: int
 ) -> Interval:
-    """An interval cut to what the model allows, never leaving out the estimate that was fitted within that range."""
+    """An interval, clipped to the range that the model allows, but never so that it excludes the estimate."""
     if ends is None:
         return Interval(estimate, None, None, None, n)
     low, high = (float(np.clip(end, *allowed)) for end in sorted(ends))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which model to show: the simplest that no other one surely beats at predicting a level of p it has not seen.
+"""Chooses the model to show: the simplest one than which no other surely predicts held-out levels of p better.
 
 Tied models are not equal: the intervals of the shown model's parameters and forecasts also cover those of its ties.
 """
@@ -18,7 +18,7 @@ from corescale.conclude.stats import Floats, fewest_blocks
 
 RESAMPLES = 499
 LEVELS = 6
-"""Levels of p from which on models are compared: with fewer, a held-out level is an extrapolation from almost
+"""Least number of levels of p for which models are compared; with fewer, a held-out level is predicted from almost
 nothing."""
 
 
@@ -70,7 +70,7 @@ def _statement(chosen: str, winner: str, beaten: list[str], comparable: list[str
 
 
 def _beyond(models: Mapping[str, ScalingModel], fits: Mapping[str, Fit]) -> str:
-    """`; kappa = 0.002 [0, 0.005]`: the parameters that a simpler model lacks."""
+    """The parameters that a simpler model lacks, such as `; kappa = 0.002 [0, 0.005]`."""
     found = [(models[name].beyond, fits[name].parameters.get(models[name].beyond)) for name in models]
     return "".join(
         f"; {name} = {value.estimate:.2g} [{value.low:.2g}, {value.high:.2g}]"

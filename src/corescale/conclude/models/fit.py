@@ -16,12 +16,12 @@ from corescale.conclude.models.model import Parameter, ScalingModel
 from corescale.conclude.stats import Floats, Interval, fewest_blocks
 
 MISFIT = 0.01
-"""probability that the residuals of a true model raise a warning, over all levels together"""
+"""probability that the residuals of a true model raise a warning at any level"""
 
 
 FEWEST_LEVELS = 4
-"""levels of p below which an extrapolation has no interval: from two levels, at 4 times the range, intervals covered
-the truth in only 4 to 70% of cases"""
+"""least number of levels of p for an interval of an extrapolation: from two levels, extrapolated to 4 times the range,
+intervals covered the truth in only 4 to 70% of cases"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,8 @@ class Fit:
     def beside(self, rivals: tuple["Fit", ...]) -> "Fit":
         """This fit, tied with its rivals: its intervals also cover theirs.
 
-        A rival that begins with the terms of this model widens each parameter to the interval that it has for that one.
+        If a rival's first terms are the terms of this model, the rival's interval of each parameter widens this
+        model's.
         """
         width = len(self._model.terms)
         larger = [rival for rival in rivals if rival._model.terms[:width] == self._model.terms]
@@ -91,7 +92,7 @@ class Fit:
         return replace(self, parameters=widened, rivals=rivals)
 
     def _first(self, parameter: Parameter, width: int) -> Interval:
-        """A parameter of a model that has only the first terms of this one."""
+        """A parameter of the simpler model that consists of the first `width` terms of this one."""
         of_first = replace(parameter, of=lambda terms: parameter.of(terms[..., :width]))
         return _parameter(of_first, self._terms, self._resamples, self.confidence, self.blocks)
 
@@ -105,8 +106,8 @@ def fit(
 ) -> Fit:
     """Fit a model by least squares on log time; log_times is blocks x levels, columns as in p, NaN for no time.
 
-    Levels without any time are left out; a level that only some blocks have, such as a long T(1), weighs less
-    accordingly.
+    Levels without any time are left out. A level that only some blocks have, such as a long T(1), has a proportionally
+    smaller weight.
     """
     p, log_times = _with_times(model, np.asarray(p, dtype=np.float64), np.asarray(log_times, dtype=np.float64))
     blocks, distinct = log_times.shape[0], np.unique(p).size
@@ -173,8 +174,8 @@ def _parameter(
 
 
 def _warning_of_terms(model: ScalingModel, terms: Floats, drawn: Resamples | None, confidence: float) -> list[str]:
-    """Warnings about terms that the data put at 0 or below, as when more cores bring more cache (superlinear
-    speedup)."""
+    """Warnings about terms whose estimates are 0 or below, as with superlinear speedup, when more cores bring more
+    cache."""
     reasons = [f"{name} is at the edge of what the model allows" for name in _chosen(model, terms == 0)]
     if drawn is None:
         return [*reasons, f"fewer than {fewest_blocks(confidence)} blocks: no intervals"]

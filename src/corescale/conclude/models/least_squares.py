@@ -8,9 +8,10 @@ import numpy as np
 from corescale.conclude.stats import Floats
 
 STEPS = 30
-"""Gauss-Newton steps from a cold start; quadratic near the end, as residuals on log time are small"""
+"""Gauss-Newton steps from a cold start; convergence is quadratic near the end, because residuals on log time are
+small"""
 SETTLED = 1e-12
-"""a step, relative to the terms, after which the next would be rounding"""
+"""size of a step, relative to the terms, below which the next step would only be rounding"""
 SINGULAR = 1e-12
 """determinant of the scaled normal matrix up to which the levels do not determine the terms"""
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a scaling model is: a sum of terms in p (or another variable), each of which is seconds >= 0, and named
+"""Scaling models. A model is a sum of terms in p (or another variable), each in seconds and at least 0, with named
 parameters."""
 
 import math
@@ -13,7 +13,7 @@ from corescale.conclude.stats import Floats
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A number with a name in the field. `shown(of(terms))` is its value.
+    """A parameter with a name from the literature. Its value is `shown(of(terms))`.
 
     Intervals are computed for `of`, which varies smoothly with the terms (through 0 too), and mapped by the monotone
     `shown`. `of` maps terms[..., k] to [...], accepts complex terms and must be analytic: its gradient is a complex
@@ -28,7 +28,7 @@ class Parameter:
     high: float = np.inf
     """range that the model allows for the value shown"""
     unit: str = ""
-    """unit of the value: `s` where it is a time"""
+    """unit of the value, such as `s` for a time"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class ScalingModel:
     """function from p[L] to the value of each term there, [L, k]"""
     parameters: tuple[Parameter, ...]
     beyond: str = ""
-    """parameter that a simpler model lacks; at 0 the two are one model"""
+    """parameter that the simpler model lacks; if it is 0, the two models are equal"""
     variable: str = "p"
     least: float = 1.0
     """least value of the variable"""

@@ -2,8 +2,8 @@
 """Extra-P's performance model normal form (Calotoiu et al. 2013) with one term: T(p) = c0 + c1 p^i log2(p)^j.
 
 Exponents come from a fixed set that includes negative ones, which strong scaling needs. As in Extra-P, the shown pair
-(i, j) is the one that best predicts each level from the others. It is not in the table MODELS, because one of many
-hypotheses fits best by chance. So it is fitted only on request.
+(i, j) is the one that best predicts each level from the others. It is fitted only on request and is not in the table
+MODELS, because one of so many hypotheses fits well by chance.
 """
 
 import functools
@@ -46,7 +46,7 @@ def hypothesis(exponent: Fraction, logarithm: int) -> ScalingModel:
 
 
 def hypotheses() -> list[ScalingModel]:
-    """Every pair of exponents but the constant, both signs of i."""
+    """The models for every pair of exponents, with both signs of i, except the constant."""
     signed = sorted({sign * one for one in EXPONENTS for sign in (1, -1)}, key=lambda i: (abs(i), -i))
     return [hypothesis(i, j) for i in signed for j in LOGARITHMS if i or j]
 

@@ -3,8 +3,8 @@
 
 f = p T(p) / (p_ref T(p_ref)) - 1 is linear in T, so overheads add up in it. Each size of the problem has its own
 T(p_ref), whose point is left out: there f is 0 by definition. Factors are the number of processes p, nodes n, p^2, or
-the inverse grain size p / N, by which that study described three sizes at once. That line fails where the overhead gets
-very large: `reach` fits a sum to small overheads, and compares its forecasts with the times beyond.
+the inverse grain size p / N, with which that study described three sizes at once. Such a line fails where the overhead
+is very large: `reach` fits a sum to small overheads, and compares its forecasts with the measured times of large ones.
 """
 
 import math
@@ -63,9 +63,9 @@ class OverheadFit:
     residual: float
     """root mean square of f - a x over the configurations"""
     held_out: Interval
-    """the same, each configuration predicted from the others; NaN where too few"""
+    """the same error when each configuration is predicted from the others; NaN if there are too few"""
     excess: float
-    """lower bound of that error at the confidence, without what noise adds; NaN if there are too few"""
+    """lower bound of `held_out` at the confidence, after subtracting the part due to noise; NaN if there are too few"""
     typical: float
     """root mean square of f itself"""
     confidence: float
@@ -76,7 +76,7 @@ class OverheadFit:
     _errors: Floats = field(repr=False, compare=False)
     """held-out error in each resample of blocks"""
     _excess: Floats = field(repr=False, compare=False)
-    """its square in each resample, less what noise adds to it"""
+    """the square of the held-out error in each resample, minus the part due to noise"""
 
     @property
     def model(self) -> str:
@@ -151,7 +151,7 @@ def choose(
     candidates: Sequence[Sequence[str]],
     confidence: float = 0.95,
 ) -> OverheadChoice:
-    """The candidates' fits; more factors are shown only if they predict held-out configurations surely better."""
+    """Fits the candidates. One with more factors is shown only if it surely predicts held-out configurations better."""
     fits: list[OverheadFit] = []
     reasons: list[str] = []
     for names in sorted(candidates, key=len):
@@ -181,8 +181,8 @@ def surely_better(rival: OverheadFit, known: OverheadFit, by: float = EQUAL) -> 
 
 
 def surely_better_elsewhere(rival: OverheadFit, known: OverheadFit) -> bool:
-    """The same for fits to different configurations of the same blocks, without what noise adds to either error. Each
-    error is a share of its own overheads, which may be larger on one side."""
+    """The same for fits to different configurations of the same blocks. The part of each error that is due to noise is
+    subtracted, and each error is relative to its own overheads, which may be larger on one side."""
     if known._resamples is None:
         return False
     return surely_less(rival._excess / rival.typical**2, known._excess / known.typical**2, EQUAL)
@@ -199,7 +199,8 @@ def _coefficient(k: int, terms: Floats, drawn: Resamples | None, confidence: flo
 
 
 def error_interval(estimate: float, errors: Floats, confidence: float, blocks: int) -> Interval:
-    """A held-out error, with percentiles of the resamples for its interval, because noise only makes errors larger."""
+    """A held-out error with a percentile interval from the resamples; not a symmetric one, because noise only makes
+    errors larger."""
     if blocks < fewest_blocks(confidence) or not np.isfinite(errors).all():
         return Interval(estimate, None, None, None, blocks)
     low, high = np.quantile(errors, [(1 - confidence) / 2, (1 + confidence) / 2])
@@ -252,7 +253,8 @@ class Reach:
 
     fit: OverheadFit
     near: Interval
-    """root mean square of (forecast - measured) / measured time where f is at most the limit, in sample"""
+    """root mean square of (forecast - measured) / measured time, in sample, for configurations whose f is at most the
+    limit"""
     far: Interval
     """the same for launches beyond the limit, which are not in the fit"""
     beyond: int

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The policy of tune: which launches show soonest which configuration is the fastest."""
+"""The policy of tune: chooses the launches that find the fastest configuration soonest."""

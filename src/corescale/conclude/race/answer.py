@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a race knows, at any moment. This is data without sentences, which all other parts read."""
+"""The state of a race at any moment, as plain data that all other parts read."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ Stopped = Literal["proved", "budget", "blocks", "nothing to compare", "interrupt
 """Why there is no next block; `interrupted`: there is one, and it was not made"""
 
 Why = Literal["failed", "capped", "constraint"]
-"""Why a configuration is launched no more"""
+"""Why a configuration is not launched any more"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +21,10 @@ class Gain:
     """The ratio T(baseline) / T of one configuration, only from its confirmation pairs."""
 
     ratio: Interval
-    """`confidence` is that of the whole sequence of looks"""
+    """its `confidence` holds for the whole sequence of looks"""
     by: Literal["signed ranks", "t"]
     verdict: Literal["faster", "not faster"] | None
-    """`not faster`: not by the tolerance; None: not decided"""
+    """`not faster`: not by more than the tolerance; None: not decided"""
     more: int | None
     """pairs that should decide it, by the scatter so far; None if it is decided, or nothing is known"""
 
@@ -37,7 +37,7 @@ class RaceAnswer:
     leader: Configuration
     """the answer of the measuring blocks, which pairs confirm"""
     bound: float | None
-    """at `confidence` the leader's time is within this fraction of the best; None while that cannot be said"""
+    """at `confidence`, the leader's time exceeds the best by at most this fraction; None while there is no bound"""
     confidence: float
     gain: Gain | None
     """the gain of the leader; None without pairs, and if it is the baseline"""
@@ -47,7 +47,7 @@ class RaceAnswer:
     """whether the bound is within the tolerance"""
     tried: int
     of: int
-    """configurations launched at least once, and all that are raced"""
+    """`tried`: configurations launched at least once; `of`: all that are raced"""
     regrets: Mapping[Configuration, Regret]
     tied: tuple[tuple[Configuration, float | None], ...]
     """configurations that may be faster than the leader, each with the largest fraction by which; None: unknown"""

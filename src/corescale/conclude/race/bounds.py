@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The statistics of a race, on arrays of log times: blocks x configurations, NaN where not launched.
 
-Only a comparison with the truly best configuration can make "within x of the best" false (Hsu 1981). So k - 1
-comparisons share the error, and within each its planned looks. Between looks a bound uses the blocks of the last look.
+"Within x of the best" is false only if the comparison with the truly best configuration fails (Hsu 1981). So the error
+is divided among k - 1 comparisons, and in each of them among its planned looks. Between looks a bound uses the blocks
+of the last look.
 """
 
 import functools
@@ -24,7 +25,7 @@ FIRST_LOOK = 2  # one block has no variance
 
 @functools.cache
 def looks(first: int, growth: float) -> tuple[int, ...]:
-    """The numbers of blocks at which one looks."""
+    """The numbers of blocks at the planned looks."""
     return tuple(itertools.takewhile(lambda n: n <= max(first, MOST_BLOCKS), growing(first, growth)))
 
 
@@ -36,9 +37,9 @@ class Fit:
     squares: Floats
     """sums of squares of the residuals"""
     freedom: Floats
-    """degrees of freedom; together those of the fit"""
+    """degrees of freedom; their sum is that of the fit"""
     tried: Columns
-    """the configurations that were launched. Thousands of others cost nothing: what follows has only these"""
+    """the configurations that were launched; the fields below have only these, so thousands of others cost nothing"""
     matrix: Floats
     right: Floats
     """normal equations without the blocks, and their right-hand side. Shapes (tried, tried) and (tried,)"""
@@ -77,9 +78,10 @@ def fit(rows: Floats) -> Fit:
 def believe(codes: Codes, fitted: Fit, options: RaceOptions) -> Floats:
     """Log times of all configurations up to a constant, by a ridge over levels and configurations.
 
-    It shares what launches show among configurations with equal levels. It only orders; no claim rests upon it.
+    Configurations with equal levels share what their launches show. The result is only used to order configurations; no
+    claim rests on it.
     """
-    counted = np.flatnonzero(fitted.matrix.any(axis=1))  # the rest has no weight
+    counted = np.flatnonzero(fitted.matrix.any(axis=1))  # all others have no weight
     columns = fitted.tried[counted]
     prior = (codes[:, None, :] == codes[None, columns, :]).sum(axis=-1) / options.level
     prior[columns, np.arange(columns.size)] += 1 / options.interaction
@@ -88,10 +90,11 @@ def believe(codes: Codes, fitted: Fit, options: RaceOptions) -> Floats:
 
 
 def trend(mixes: Floats, log_times: Floats) -> Floats | None:
-    """Log time of every mix of t threads and m ranks, shape (k, 2), by those launched; NaN in `log_times` for others.
+    """Log time of every mix of t threads and m ranks, predicted from those launched. `mixes`: shape (k, 2).
+    `log_times`: NaN for mixes not launched.
 
-    p T = c (1 + a1 (t - 1) + a2 (m - 1) + a3 (p - 1)), the overhead of conclude/models/overhead_factors.py, with c one
-    more unknown. It only orders, too. None if the launched mixes do not determine it.
+    p T = c (1 + a1 (t - 1) + a2 (m - 1) + a3 (p - 1)), the overhead of conclude/models/overhead_factors.py, with c as
+    another unknown. It is also used only to order. None if the launched mixes do not determine it.
     """
     tried, (threads, ranks) = np.isfinite(log_times), mixes.T
     p, ones = threads * ranks, np.ones_like(threads)
@@ -113,7 +116,7 @@ def upper(rows: Floats, fitted: Fit, c: int, tail: float, options: RaceOptions) 
     seen, count = common & (common.cumsum(axis=0) <= n), np.maximum(n, FIRST_LOOK)
     mean = np.where(seen, differences, 0.0).sum(axis=0) / count
     squares = np.where(seen, (differences - mean) ** 2, 0.0).sum(axis=0)
-    # What the others lend to the pair of c and each j.
+    # The degrees of freedom that other configurations lend to the pair of c and each j.
     others, residuals = (np.maximum(x.sum() - x[c] - x[tried], 0.0) for x in (fitted.freedom, fitted.squares))
     lent = np.where(others > 1e-9, np.minimum(options.lent, others), 0.0)
     variance = np.divide(2 * residuals, others, out=np.zeros(others.size), where=others > 1e-9)

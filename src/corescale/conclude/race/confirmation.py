@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Confirmation pairs of one configuration and the baseline: when one looks at them, and what they show.
+"""Confirmation pairs of one configuration and the baseline: at which numbers they are looked at, and what they show.
 
-A leader leads partly by luck, so its gain comes from pairs that were made afterwards. The first look is planned from
-the lead and the noise of the race; it has half of the error, and each later look half of what is left.
+A leader leads partly by luck, so its gain is measured by pairs made after the race. The first look is planned from the
+lead and the noise of the race. It gets half of the error, and each later look gets half of the remaining error.
 """
 
 import math
@@ -19,19 +19,20 @@ from corescale.conclude.race.options import RaceOptions
 from corescale.conclude.stats import Floats, Interval, tail_count, walsh_bounds
 from corescale.declare.stop import Stop
 
-FEW = 2  # degrees of freedom: a t interval is 4.3 standard errors wide then, and 3.2 with one more
+FEW = 2  # degrees of freedom; with 2 the half width of a t interval is 4.3 standard errors, and with 3 it is 3.2
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The numbers of pairs at which one looks, and the error of each look."""
+    """The numbers of pairs at the looks, and the error of each look."""
 
     looks: tuple[int, ...] = ()
     errors: tuple[float, ...] = ()
 
     @classmethod
     def of(cls, first: int, begun: int, affordable: float, error: float, options: RaceOptions) -> "Plan":
-        """`begun`: looks that the first pair was planned with, 0 before it. A single look has all of the error."""
+        """`begun`: number of looks that were planned before the first pair, 0 before that. A single look has all of the
+        error."""
         several = bounds.looks(first, options.growth)
         if begun < 2 and affordable < several[1]:
             return cls((first if begun else int(max(1, min(first, affordable))),), (error,))
@@ -45,14 +46,14 @@ def first_look(lead: float, noise: float, options: RaceOptions) -> int:
 
 
 class Scatter(NamedTuple):
-    """Degrees of freedom, and the variance of the log ratio of two launches by them."""
+    """The variance of the log ratio of two launches, and its degrees of freedom."""
 
     freedom: float = 0.0
     variance: float = 0.0
 
 
 def scatter(groups: Iterable[Sequence[float]]) -> Scatter:
-    """The scatter of single launches about the mean of their group."""
+    """The scatter of single launches around the means of their groups."""
     logs = [np.log(group) for group in groups if group]
     freedom, squares = sum(one.size - 1 for one in logs), sum(float(((one - one.mean()) ** 2).sum()) for one in logs)
     return Scatter(freedom, 2 * squares / freedom if freedom else 0.0)
@@ -62,10 +63,11 @@ def gain(
     ratios: Floats, first: Sequence[bool], plan: Plan, race: Scatter, single: Scatter, off: float, stop: Stop,
     options: RaceOptions,
 ) -> Gain | None:  # fmt: skip
-    """The gain by these log ratios. `first`: the pairs in which the baseline came first. None if there is no pair.
+    """The gain from these log ratios; None if there are none. `first`: the pairs in which the baseline was launched
+    first.
 
-    `race`, `single`: scatter within blocks of the race, and of all launches of the two from block to block.
-    `off`: the error of the ratio that the digits of the reported response allow.
+    `race`: the scatter within blocks of the race. `single`: the scatter of all launches of the two over blocks. `off`:
+    the rounding error of the ratio, from the digits in which the response is reported.
     """
     if not ratios.size:
         return None
@@ -87,7 +89,7 @@ def gain(
 def interval(
     ratios: Floats, signs: Floats, error: float, lent: Scatter, single: Scatter, options: RaceOptions
 ) -> tuple[float, tuple[float, float] | None, Literal["signed ranks", "t"]]:
-    """The centre of pairs whose order alternates, its distance to both ends, and the method.
+    """The centre of pairs with alternating order, the distances from it to the ends of the interval, and the method.
 
     One order term removes the effect of being first, as in any crossover. `lent`, `single`: see `gain`. No distances if
     the scatter is unknown.
@@ -104,7 +106,7 @@ def interval(
     freedom = lent.freedom + n - design.shape[1]
     if freedom > FEW:
         variance = (lent.freedom * lent.variance + float(((ratios - design @ effects) ** 2).sum())) / freedom
-    else:  # next to nothing is known about pairs
+    else:  # almost nothing is known about pairs
         freedom, variance = single.freedom, single.variance
     if n < 2 or freedom <= 0:
         return float(effects[0]), None, "t"
@@ -113,7 +115,7 @@ def interval(
 
 
 def _more(found: Interval, made: int, plan: Plan, tolerance: float) -> int | None:
-    """Pairs to a verdict, if the interval narrows with the root of their number."""
+    """Further pairs until a verdict, if the interval narrows with the root of their number."""
     if found.half_width is None:
         return None
     margin = max(found.estimate, tolerance - found.estimate)

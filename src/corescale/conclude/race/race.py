@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 (more than 300 lines: one object)
-"""The race: launch what may still win, until one is proved to be within the tolerance; then confirm it in pairs.
+"""The race: launches the configurations that may still win, until one is proved to be within the tolerance of the best,
+and then confirms it in pairs.
 
-It accumulates records as they come. What it says and asks for follows from the records alone, so a resumed run
-continues as if it had never stopped.
+It accumulates records as they come. Its answers and blocks depend only on the records, so a resumed run continues as if
+it had never stopped.
 """
 
 import functools
@@ -38,13 +39,13 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What the records say, without the confirmation pairs. A column is a configuration."""
+    """The state of the race by its records, without the confirmation pairs. A column is a configuration."""
 
     rehearsal: Block | Rehearsal | None
     """the next block of the rehearsal, or what it showed"""
     eliminated: Mapping[Configuration, Why]
     entered: Mask
-    """what the race is about: neither the same launch as another, nor left out by the rehearsal"""
+    """configurations in the race: all but those that are the same launch as another, or that the rehearsal left out"""
     raced: Mask
     """entered, and not eliminated"""
     allowed: Mask
@@ -53,7 +54,7 @@ class Standing:
     rows: Floats
     """log times of the measuring blocks"""
     mean: Floats
-    """estimated log times of all, also of those never launched"""
+    """estimated log times of all configurations, including those never launched"""
     leader: int
     upper: Floats
     """bounds of log(T_leader / T_j)"""
@@ -103,7 +104,7 @@ class Race:
         block = None if ended or confirming else self._measuring()
         return block or self._confirming() or ended or "budget"
 
-    # What the measuring blocks say
+    # The state by the measuring blocks
 
     @functools.cached_property
     def standing(self) -> Standing:
@@ -135,8 +136,8 @@ class Race:
         return mask
 
     def _eliminated(self) -> Mapping[Configuration, Why]:
-        """The configurations that are not launched again. One burst is not enough for that, nor is one launch with a
-        metric beyond its limit.
+        """The configurations that are not launched again. A single burst eliminates none, nor does a single launch with
+        a metric beyond its limit.
 
         If launches may fail (-i), a configuration is eliminated only if most of its launches do.
         """
@@ -187,10 +188,10 @@ class Race:
         return self.standing.raced & (self.standing.upper > self.tolerance)
 
     def _chosen(self, room: int) -> Sequence[int]:
-        """The leader with new configurations, half of them the most hopeful; once all have been launched, the leader
-        with all that are open, the fastest first.
+        """The leader with new configurations: half of them the most promising, half those with the levels launched
+        least often.
 
-        The other half are those whose levels came least often.
+        Once all have been launched, the leader with all configurations that are still open, the fastest first.
         """
         found = self.standing
         open_ = np.flatnonzero(self._open & (np.arange(found.raced.size) != found.leader))
@@ -211,7 +212,8 @@ class Race:
         return chosen
 
     def _hopeful(self, new: Columns) -> Columns:
-        """The new configurations, most hopeful first; threads x ranks by the overhead model if it can be fitted."""
+        """The new configurations, the most promising first; mixes of threads and ranks by the overhead model, if it can
+        be fitted."""
         found, layouts = self.standing, [c.layout for c in self._everyone]
         mixed = np.array([(one.threads_per_rank, one.ranks_per_node * one.nodes) for one in layouts], dtype=float)
         trend = bounds.trend(mixed, np.where(found.tried, found.mean, np.nan))
@@ -225,7 +227,8 @@ class Race:
     # Budget and caps
 
     def _room(self) -> int:
-        """Pairs that a budget keeps room for: as many as the leader's first look needs, up to a share of the budget."""
+        """Confirmation pairs to keep room for in the budget: as many as the leader's first look needs, up to a
+        share."""
         found, whole = self.standing, self.budget.whole
         if self.experiment.stop.confirm_pairs is not None:
             return self.experiment.stop.confirm_pairs
@@ -238,12 +241,12 @@ class Race:
         return room if 2 * room + 3 <= whole else 0  # two launches to compare come first
 
     def _first_look(self, c: int) -> int:
-        """Pairs to the first look, planned from its lead: how far the baseline is behind in log time."""
+        """The pairs until the first look, planned from the configuration's lead over the baseline in log time."""
         found, now = self.standing, self._columns[self.now]
         return confirmation.first_look(float(found.mean[now] - found.mean[c]), found.fit.noise, self.options)
 
     def _fitting(self, block: Block, room: int) -> Block | None:
-        """The block without its last new configurations, as far as the budget requires; None if nothing fits."""
+        """The block, with its last new configurations dropped until it fits the budget; None if nothing fits."""
         new = [c for c in block.configurations[1:] if c not in self.budget.walls]
         while not self.budget.pays_for(block, room):
             if len(block.configurations) == 2 and not len(self.standing.rows) and self.budget.has_launches(block):
@@ -323,7 +326,7 @@ class Race:
         """The answer if measuring ended now."""
         found, leader, stop = self.standing, self.leader(), self.experiment.stop
         gain, made, _ = self.gain(leader) if leader != self.now else (None, 0, Plan())
-        off = half_steps(found.rows, self._step.size, found.fit.variances)  # what the response's digits leave open
+        off = half_steps(found.rows, self._step.size, found.fit.variances)  # rounding errors of the reported response
         upper = {int(c): self._upper(int(c)) + off + off[c] for c in np.flatnonzero(found.tried & found.raced)}
         regrets = {}
         for c, of in upper.items():

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A smaller input: blocks of all configurations rank them, and full launches of some check that ranking.
+"""Rehearsal: blocks with a smaller input rank all configurations, and launches of some with the full input check the
+ranking.
 
-A configuration is not raced if it is behind by more than twice the range of the shifts from small to full in the check.
+A shift is the change of a configuration's log time from the small to the full input. A configuration is left out if it
+is behind by more than twice the range of the shifts in the check.
 """
 
 import math
@@ -17,8 +19,8 @@ from corescale.declare.grid import baseline
 from corescale.declare.plan import Block
 from corescale.records import Configuration, Phase, Record
 
-CHECKS = 2  # blocks in full: one has no scatter
-FEWEST = 3  # configurations checked: the range of fewer shifts says nothing about the others
+CHECKS = 2  # blocks with the full input; one block has no scatter
+FEWEST = 3  # configurations to check; the range of fewer shifts says nothing about the others
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,7 @@ class Rehearsal:
     margin: float | None = None
     """log time behind the best, within which a configuration is kept; None if it could not be checked"""
     failure: Record | None = None
-    """the baseline's failure in it, so that nothing can be compared with the baseline"""
+    """the baseline's failed launch with the smaller input, if it failed; then nothing can be compared"""
 
 
 def rehearsed(
@@ -40,8 +42,8 @@ def rehearsed(
     everyone: tuple[Configuration, ...],
     options: RaceOptions,
 ) -> Block | Rehearsal | None:
-    """The next block of the rehearsal of `everyone` or of its check, or else what both showed; None if none was asked
-    for, or there is nothing to rank."""
+    """The next block of the rehearsal of `everyone` or of its check, or the result of both. None if no rehearsal was
+    asked for, or there is nothing to rank."""
     if not experiment.tuning.rehearsal or len(everyone) < 2:
         return None
     now = baseline(experiment)

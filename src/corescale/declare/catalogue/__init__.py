@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of what is worth trying: allocators and variables, and the space of both that `tune` tries by itself."""
+"""Tables of allocators and variables that are worth trying, and the space that `tune` tries by default."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of memory allocators, and where each is on this machine; any other is given by its path."""
+"""The table of memory allocators, and how each is found on this machine. Other allocators are given by their paths."""
 
 import fnmatch
 import functools
@@ -105,7 +105,7 @@ def replaced(preload: str, library: str | None) -> str | None:
 
 
 def absent(name: str) -> str:
-    """One line on an allocator that is not here: what, and how to get it."""
+    """One line on an allocator that is not here, and how to get it."""
     return f"{name}: not found here ({remedy_for(name)})"
 
 
@@ -167,7 +167,7 @@ def ldconfig_folders(listing: str) -> tuple[Path, ...]:
 
 
 def _clang_folders() -> list[Path]:
-    """The newest clang first."""
+    """The folders of clang's runtimes, the newest clang first."""
     patterns = ("usr/lib/llvm-*/lib/clang/*/lib/*", "usr/lib/clang/*/lib/*", "usr/lib64/clang/*/lib/*")
     found = [path for pattern in patterns for path in Path("/").glob(pattern)]
     return sorted(
@@ -176,7 +176,7 @@ def _clang_folders() -> list[Path]:
 
 
 def _own_folder() -> list[Path]:
-    """None if corescale is without its native parts."""
+    """The folder of corescale's own libraries; empty if its native parts are missing."""
     try:
         return [native.library("libcorescale_malloc.so").parent]
     except UnavailableError:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Block sizes worth trying: powers of two around the one that a model predicts for this machine.
 
-The model is that of the library's policy auto (runtime/src/parallel_for/policies.cpp): claims and the wait for the last
-block cost the same at sqrt(2 N c / (T w u)), c what a claim takes, w an iteration, u how uneven blocks of one size are.
-A program's loops are unknown before it is launched, so N and w are those of the study's loop; the race finds out.
+The model is that of the library's policy auto (runtime/src/parallel_for/policies.cpp): at a block of sqrt(2 N c / (T w
+u)), claims cost as much as the wait for the last block. N is the number of iterations, T the threads, c the time of a
+claim, w the time of an iteration, and u the unevenness of equal blocks. A program's loops are unknown before it is
+launched, so N and w are those of the study's loop, and the race corrects the rest.
 """
 
 import math
@@ -19,13 +20,14 @@ NAMES = ("block", "block_size", "chunk", "chunk_size", "grain", "grain_size")
 ITERATIONS, ITERATION_NS, UNEVENNESS = 4096, 700.0, 0.1
 """N, w and u of the unit task of Shuai (2021) with its bytes read and written at 1024"""
 CLAIM = {"claim_own": 10.0, "line_near": 80.0, "line_far": 200.0}
-"""ns: the library's own defaults, where this machine is not calibrated"""
+"""ns; the library's own defaults, used if this machine is not calibrated"""
 REACH = 4
-"""powers of two on each side: if N c / w is off by 256, the model is off by 16"""
+"""powers of two tried on each side. They allow N c / w to be off by a factor of 256, because then the block is off by
+16"""
 
 
 def auto(machine: Machine) -> tuple[Sequence[Level], Sequence[str]]:
-    """The predicted block first, then its neighbours outwards; and why typical constants were used."""
+    """The blocks to try, the predicted one first, and a note if typical constants were used."""
     found, missing = calibration.of_machine(machine.fingerprint())
     claim = CLAIM | dict(found.values if found else {})
     groups = len({cpu.l3_domain for cpu in machine.usable})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a file can be preloaded, and into what: reads what ld.so would check, without loading the file."""
+"""Whether a file can be preloaded into a program: checks what ld.so would check, without loading the file."""
 
 import sys
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ def refusal(path: Path) -> str | None:
 
 
 def static(path: Path) -> bool:
-    """Whether it is an executable that no dynamic loader prepares, so that nothing can be preloaded into it."""
+    """Whether it is a statically linked executable, into which nothing can be preloaded."""
     try:
         with path.open("rb") as file:
             return not any(ELFFile(file).iter_segments("PT_INTERP"))
@@ -50,12 +50,12 @@ def tags(path: Path, name: str) -> list[str]:
 
 
 def needs(path: Path, library: str) -> bool:
-    """Whether it is linked with a shared library whose name begins so."""
+    """Whether it is linked with a shared library whose name begins with `library`."""
     return any(name.startswith(library) for name in tags(path, "DT_NEEDED"))
 
 
 def contains(path: Path, word: bytes) -> bool:
-    """Whether the file has these bytes, as the name of a library that it needs."""
+    """Whether the file contains these bytes, such as the name of a library."""
     try:
         return word in path.read_bytes()
     except OSError:
@@ -64,7 +64,7 @@ def contains(path: Path, word: bytes) -> bool:
 
 @cache
 def _native() -> tuple[int, bool, str]:
-    """The target of this interpreter, taken for that of the programs measured."""
+    """The target of this interpreter, which is assumed to be that of the measured programs."""
     with Path(sys.executable).open("rb") as file:
         return _target(ELFFile(file))
 

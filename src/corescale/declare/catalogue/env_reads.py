@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The variables that a program of this kind reads, even if no read was detected."""
+"""The variables that certain kinds of programs read without getenv, so that no read is detected."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -25,10 +25,10 @@ THREAD_VARIABLES = (
 
 OPENMP = frozenset({"OMP_NUM_THREADS", "OMP_PROC_BIND", "OMP_PLACES", "OMP_WAIT_POLICY"})
 KNOWN = OPENMP | frozenset(THREAD_VARIABLES)
-"""Variables that a line sets only if the program reads them."""
+"""Variables that a launch line sets only if the program reads them."""
 
 RANK = frozenset({"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})
-"""Variables that say to a process of a parallel program which of its ranks it is."""
+"""Variables that tell a process of a parallel program its rank."""
 
 DETECTED = KNOWN | RANK
 
@@ -39,11 +39,12 @@ GO = b"\xff Go buildinf:"
 """bytes of every program of Go; its runtime reads GOMAXPROCS without getenv, even if it is linked dynamically"""
 
 SCRIPT = 1 << 20
-"""bytes of the longest file that is looked into as a script"""
+"""largest file, in bytes, that is searched as a script"""
 
 
 def undetected(argv: Sequence[str], files: Iterable[Path]) -> frozenset[str]:
-    """Variables that these programs and their libraries read without getenv, and that a script of `argv` names."""
+    """Variables that these programs and their libraries read without getenv, and those that a script in `argv`
+    names."""
     found: set[str] = set()
     for file in dict.fromkeys(files):
         found |= _of(file)
@@ -52,7 +53,7 @@ def undetected(argv: Sequence[str], files: Iterable[Path]) -> frozenset[str]:
 
 
 def undetectable(program: Path) -> bool:
-    """Whether env reads in it may go undetected: Go's programs, and others that are linked statically."""
+    """Whether env reads of a program may go undetected: those of Go programs and of statically linked ones."""
     return paths.is_file(program) and (elf.static(program) or elf.contains(program, GO))
 
 

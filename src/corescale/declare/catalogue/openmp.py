@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runtimes of OpenMP that can take the place of GCC's in a program, because they have its functions, too."""
+"""The OpenMP runtimes that can replace GCC's in a program, because they also provide its functions."""
 
 import fnmatch
 from pathlib import Path
@@ -11,7 +11,7 @@ RUNTIMES: dict[str, tuple[str, ...]] = {"libomp": ("libomp.so.5", "libomp.so", "
 PACKAGE = "libomp5"
 """package of Debian"""
 REPLACED = "libgomp"
-"""What the file of GCC's runtime begins with, also where a package brings a copy of its own."""
+"""How the file name of GCC's runtime begins, also that of a copy that a package contains."""
 
 
 def find(name: str) -> Path | None:
@@ -20,5 +20,5 @@ def find(name: str) -> Path | None:
 
 
 def is_runtime(library: Path) -> bool:
-    """Whether a library to preload is one of these, and no allocator."""
+    """Whether a library to preload is one of these runtimes, and not an allocator."""
     return any(fnmatch.fnmatchcase(library.name, file) for files in RUNTIMES.values() for file in files)

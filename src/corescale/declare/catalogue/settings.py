@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of variables worth trying, a factor each: `-f MALLOC_ARENA_MAX=auto`; others have their levels listed."""
+"""The table of variables with automatic levels, each of which is a factor: `-f MALLOC_ARENA_MAX=auto`. For any other
+variable, the user lists the levels."""
 
 import os
 import re
@@ -17,12 +18,12 @@ RESERVED = Path("/proc/sys/vm/nr_hugepages")
 Version = tuple[int, int]
 _ALL: tuple[tuple[Version, Version], ...] = (((0, 0), (999, 0)),)
 _PURGING: tuple[tuple[Version, Version], ...] = (((1, 8), (2, 0)), ((2, 1), (999, 0)))
-"""versions of mimalloc that purge; what earlier ones reset is known by its old name throughout 2.0"""
+"""versions of mimalloc that purge; earlier versions reset instead, and 2.0 still uses the old name of the setting"""
 _RESETTING: tuple[tuple[Version, Version], ...] = (((0, 0), (1, 8)), ((2, 0), (2, 1)))
 HUGE = "huge-pages"
 _ADVISED = frozenset({"madvise"})
 _KEEP = "glibc.malloc.mmap_threshold=33554432:glibc.malloc.trim_threshold=1073741824"
-"""The highest threshold that glibc takes. Setting one of the two ends their adaptation, so both are set."""
+"""The highest threshold that glibc accepts. Setting one of the two stops the adaptation of both, so both are set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,16 +31,17 @@ class Setting:
     """A variable that may be worth setting."""
 
     levels: Mapping[str, str]
-    """what to try after the inherited value, and the name of each in tables and charts; empty for `NAME=level`"""
+    """the levels to try after the inherited value, and the name of each in tables and charts; an empty name shows
+    `NAME=level`"""
     allocator: str | None = None
     """name in allocators.ALLOCATORS of the only allocator that reads it"""
     versions: tuple[tuple[Version, Version], ...] = _ALL
-    """versions of that allocator that know the name: from the first of a pair to below its second"""
+    """versions of that allocator that know the name, as ranges from the first (inclusive) to the second (exclusive)"""
     threaded: bool = False
     """whether it changes nothing with one thread"""
     pages: frozenset[str] = frozenset()
-    """the kernel's settings of huge pages under which its level HUGE changes anything; with `always`, most memory has
-    them anyway"""
+    """the kernel's huge-page settings under which the level HUGE has an effect; under `always`, most memory has huge
+    pages anyway"""
 
 
 SETTINGS: dict[str, Setting] = {
@@ -59,15 +61,15 @@ SETTINGS: dict[str, Setting] = {
     "TBB_MALLOC_USE_HUGE_PAGES": Setting({"1": HUGE}, "tbbmalloc", pages=frozenset({"always", "reserved"})),
     "OMP_WAIT_POLICY": Setting({"active": "", "passive": ""}, threaded=True),
 }
-"""tcmalloc has huge pages only from a mounted file system of them: TCMALLOC_MEMFS_MALLOC_PATH, to be given by hand."""
+"""tcmalloc gets huge pages only from a mounted hugetlbfs; for that, set TCMALLOC_MEMFS_MALLOC_PATH by hand."""
 
 SHORT = {
     f"{name}={level}": said for name, setting in SETTINGS.items() for level, said in setting.levels.items() if said
 }
-"""Names of levels in tables and charts; with the allocator that reads them no two are equal."""
+"""Names of levels in tables and charts. Together with the allocator that reads them, they are unique."""
 
 TUNABLES = {"glibc.malloc.hugetlb": (2, 35)}
-"""version of glibc from which a name is known, if that is later than 2.26"""
+"""the first version of glibc that knows a name, if it is later than 2.26"""
 
 
 def auto(name: str) -> tuple[Sequence[str], Sequence[str]]:
@@ -84,9 +86,9 @@ def auto(name: str) -> tuple[Sequence[str], Sequence[str]]:
 
 
 def idle(name: str, levels: Mapping[str, Level], *, one_thread: bool) -> bool:
-    """Whether nothing reads the setting next to these levels: another allocator is preloaded, or there is one thread.
+    """Whether the setting has no effect at these levels, because another allocator is preloaded or there is one thread.
 
-    The level of the allocator is its name, also where it is inherited.
+    The allocator's level is its name, even if it is inherited.
     """
     setting = SETTINGS.get(name)
     if setting is None:
@@ -136,7 +138,7 @@ def _useless(setting: Setting, level: str) -> str | None:
 
 
 def huge_pages() -> set[str]:
-    """How this kernel gives huge pages: any of "always", "madvise", "reserved"."""
+    """How this kernel provides huge pages: any of "always", "madvise", "reserved"."""
     said = _read(TRANSPARENT)
     return {mode for mode in ("always", "madvise") if f"[{mode}]" in said} | (
         {"reserved"} if _read(RESERVED) not in ("", "0") else set()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `tune` tries when nothing is named: the factors that can matter to this program on this machine."""
+"""The factors that `tune` tries by default: those that can matter to this program on this machine."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ from corescale.declare import paths
 from corescale.declare.catalogue import elf, settings
 
 MOST = 100
-"""configurations at most; a factor that would make more is tried only if asked for"""
+"""most configurations; a factor that would exceed this is tried only if asked for"""
 
 USUAL = (
     "threads",
@@ -29,12 +29,12 @@ USUAL = (
     "TBB_MALLOC_USE_HUGE_PAGES",
     "MALLOC_ARENA_MAX",
 )
-"""Most important first: page faults and memory that goes back to the kernel cost more than how memory is shared out."""
+"""Most important first: page faults and returning memory to the kernel cost more than how threads share memory."""
 
 _OPENMP = ("libgomp.so", "libomp.so", "libiomp5.so", "OMP_WAIT_POLICY")
 _OF_OPENMP = ("bind", "OMP_WAIT_POLICY")
 _TUNABLES = b"glibc.malloc."
-"""A statically linked program that reads the C library's settings contains this."""
+"""Bytes in a statically linked program that reads glibc's tunables."""
 
 
 def usual(
@@ -42,8 +42,8 @@ def usual(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The factors worth trying for this command, and what was left out with the reason.
 
-    `unloadable`: why no library can be preloaded, by `no_preload`, or by a launch that showed what a script starts.
-    `among`: the factors to choose from, by default USUAL.
+    `unloadable`: why no library can be preloaded, according to `no_preload` or to a launch of a script. `among`: the
+    factors to choose from, by default USUAL.
     """
     program = _program(argv)
     openmp = program is not None and any(elf.contains(program, word.encode()) for word in _OPENMP)
@@ -61,19 +61,19 @@ def usual(
 
 
 def asking_for(name: str) -> str:
-    """How a person asks for a factor of USUAL: for a setting, together with the allocator that reads it."""
+    """The options that ask for a factor of USUAL; for a setting, also the allocator that reads it."""
     allocator = settings.SETTINGS[name].allocator if name in settings.SETTINGS else None
     also = f"-f allocator=system,{allocator} " if allocator not in (None, "system") else ""
     return f"{also}-f {name}=auto"
 
 
 def stands_alone(name: str) -> bool:
-    """Whether a factor changes something while every other is at the baseline."""
+    """Whether a factor has an effect if every other factor is at the baseline."""
     return name not in settings.SETTINGS or settings.SETTINGS[name].allocator in (None, "system")
 
 
 def _unknown(name: str) -> bool:
-    """Whether no allocator that is here reads this setting. The factor of allocators says which ones are missing."""
+    """Whether no allocator on this machine reads this setting. (The factor `allocator` reports missing ones.)"""
     return name in settings.SETTINGS and settings.unavailable(settings.SETTINGS[name]) is not None
 
 
@@ -93,7 +93,7 @@ def _program(argv: Sequence[str]) -> Path | None:
 
 
 def _secure(program: Path) -> bool:
-    """Whether the loader ignores preloads: the program gets another user or group than this process has."""
+    """Whether the loader ignores preloads because the program is setuid or setgid."""
     found = program.stat()
     other_user = found.st_mode & stat.S_ISUID and found.st_uid != os.getuid()
     return bool(other_user or (found.st_mode & stat.S_ISGID and found.st_gid != os.getgid()))
@@ -108,7 +108,7 @@ SANITIZERS = {
 
 
 def no_preload(argv: Sequence[str]) -> str:
-    """Why no allocator can be preloaded into the command; empty if one may, as far as its file tells."""
+    """Why no allocator can be preloaded into the command, as far as its file shows; empty if one may."""
     name, program = argv[0], _program(argv)
     if program is not None and _secure(program):
         return f"{name} is set-user-id, for which the loader ignores preloads"
@@ -118,7 +118,7 @@ def no_preload(argv: Sequence[str]) -> str:
 
 
 def sanitized(argv: Sequence[str]) -> str:
-    """Why every program fails that is built so and has an allocator before it; empty if this one is not."""
+    """Why the program would fail with a preloaded allocator, if it is built with a sanitizer; empty if it is not."""
     program = _program(argv)
     built = next((one for library, one in SANITIZERS.items() if program and elf.needs(program, library)), "")
     return f"{argv[0]} is built with {built}, which brings its own malloc" if built else ""

@@ -25,7 +25,7 @@ R = TypeVar("R", bound=Request)
 def scan(
     request: ScanRequest, words: Sequence[str], machine: Machine, unloadable: PreloadError | None = None
 ) -> Experiment:
-    """Threads over 1, 2, 4, ... unless others are given. `unloadable`: see tune."""
+    """The experiment of a scan, with threads 1, 2, 4, ... unless others are given. `unloadable`: see tune."""
     commands = [build.command("main", words, request.shell)]
     if request.weak and request.seal:
         raise UsageError("a model needs the same work at every p", where="--seal", remedy="drop --weak")
@@ -74,7 +74,7 @@ def _weak(request: ScanRequest, commands: Sequence[Command], machine: Machine) -
     try:
         made = build.experiment("scan", request, commands, machine, weak=Weak(), derived=derived)
     except UsageError as error:
-        if error.where == "derived.work":  # nobody typed that name
+        if error.where == "derived.work":  # an internal name, which the user did not type
             error.where = "--weak"
         raise
     must_be_even(made, "--weak")
@@ -88,10 +88,12 @@ def tune(
     unloadable: PreloadError | None = None,
     unlikely: Mapping[str, str] | None = None,
 ) -> Experiment:
-    """The named factors, and threads over 1, 2, 4, ...; if no factor is named, those of catalogue/space.py.
+    """The experiment of a race: the named factors and threads 1, 2, 4, ...; by default the factors of
+    catalogue/space.py.
 
     `unloadable`: the error of a launch with an allocator. It is raised again if allocators were asked for. `unlikely`:
-    factors that cannot matter according to an explained launch, and why. One level of each is tried alone, as a check.
+    factors that cannot matter according to a profiled launch, and why. As a check, one level of each is tried, with all
+    else at the baseline.
     """
     commands = [build.command("main", words, request.shell)]
     if chosen(request):
@@ -117,7 +119,7 @@ def tune(
 
 
 def chosen(request: TuneRequest) -> bool:
-    """Whether the request names what is to be raced; then nothing else is raced."""
+    """Whether the request names the factors to race; then no others are raced."""
     return request.varies or request.shell
 
 
@@ -154,7 +156,7 @@ def _loadable(
 
 
 def _must_bear_allocators(made: Experiment) -> None:
-    """Raises PreloadError if an allocator is named with which the program would end at its start."""
+    """Raises PreloadError if an allocator is named with which the program would not start."""
     if any(factor.how.preloads and {*factor.levels} - {"system", INHERITED} for factor in made.factors):
         said = (space.sanitized(command.argv) for command in made.commands if not command.shell)
         if why := next(filter(None, said), ""):
@@ -190,7 +192,7 @@ def _tune(request: TuneRequest, commands: Sequence[Command], machine: Machine) -
 def compare(
     request: CompareRequest, words: Sequence[str], machine: Machine, unloadable: PreloadError | None = None
 ) -> Experiment:
-    """Each word is a whole command, as hyperfine has it. `unloadable`: see tune."""
+    """The experiment of a comparison. Each word is a whole command, as in hyperfine. `unloadable`: see tune."""
     checks.must_be_commands(request, words)
     names = _distinct([*request.name, *words[len(request.name) :]][: len(words)])
     commands = [build.command(name, [word], request.shell) for name, word in zip(names, words, strict=True)]
@@ -205,7 +207,8 @@ def swaps(
     names: Sequence[str],
     unloadable: PreloadError | None = None,
 ) -> Experiment:
-    """The launch as typed, and launches with exactly one of these factors at its first other level."""
+    """The launch as typed, and for each of these factors a launch with only that factor changed, to its first other
+    level."""
     commands = [build.command(shlex.join(words), words, request.shell)]
     asked = replace(request, factor=[f"{name}=auto" for name in names])
     make = partial(build.experiment, "compare", commands=commands, machine=machine)

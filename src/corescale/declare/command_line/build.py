@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every verb's request becomes: one Experiment."""
+"""Turns the request of any verb into an Experiment."""
 
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -45,7 +45,7 @@ def experiment(
     weak: Weak | None = None,
     derived: Mapping[str, str] | None = None,
 ) -> Experiment:
-    """What a verb asks for, checked as far as nothing needs to be launched for it; raises UsageError."""
+    """The experiment that a verb asks for, checked as far as possible without a launch; raises UsageError."""
     if request.shell and request.no_shell:
         raise UsageError("contradict each other", where="-N --shell", remedy="drop one of them")
     if request.show_output and request.output:
@@ -93,7 +93,7 @@ def experiment(
         scaling={"p_ref": p_ref or smallest_p(chosen), "weak": weak},
         cores=_cores(request, chosen, machine),
         warmup=request.warmup,
-        # No launch takes longer than the budget for all, so that one that hangs is not waited for.
+        # A launch may take at most the whole budget, so that a hanging program is not waited for.
         timeout=stop.budget if request.timeout is None else seconds(request.timeout, "--timeout"),
         ignore_failure=request.ignore_failure,
         same_output=request.same_output,
@@ -129,7 +129,7 @@ def _checked(**values: Any) -> Experiment:
 
 
 def _must_be_launchable(experiment: Experiment, machine: Machine, p_ref: int | None) -> None:
-    """Raises UsageError for what would otherwise be noticed only after an hour."""
+    """Raises UsageError for faults that would otherwise be noticed only after an hour of measuring."""
     launch(experiment, baseline(experiment), machine)
     if p_ref is not None:
         checks.must_have(experiment, p_ref)
@@ -138,8 +138,8 @@ def _must_be_launchable(experiment: Experiment, machine: Machine, p_ref: int | N
 
 
 def _cores(request: Request, chosen: Sequence[Factor], machine: Machine) -> int | None:
-    """The most threads that several ranks may have together. Threads without ranks may exceed the cores, and are then
-    labelled."""
+    """The most threads that all ranks may have together. Threads without ranks may exceed the cores; they are then
+    labelled as oversubscribed."""
     ranks = any(factor.kind == "ranks" for factor in chosen)
     return machine.default_max_threads if ranks and not request.oversubscribe else None
 
@@ -181,10 +181,10 @@ def _rehearsal(request: Request, command: Command) -> tuple[str, ...]:
 
 
 def levels(chosen: Sequence[Factor], asked: Collection[str], machine: Machine) -> Iterator[tuple[str, Level]]:
-    """Each factor with the level that a launch from this shell has, even if nobody asked to try that level.
+    """Each factor with the level that a launch from this shell would have, even if that level is not one to try.
 
-    `asked`: placeholders, which no shell fills. Next to them a number of threads counts only if it is asked for. Next
-    to ranks, no shell says how many threads each has.
+    `asked`: placeholders, which the shell cannot fill. If there are any, a number of threads counts only if asked for.
+    If there are ranks, the shell does not say how many threads each has.
     """
     alone = sum(bool(factor.how.makes) for factor in chosen) == 1
     open_ = [factor for factor in chosen if factor.name not in asked and (alone or not factor.how.makes)]
@@ -197,7 +197,7 @@ def levels(chosen: Sequence[Factor], asked: Collection[str], machine: Machine) -
 
 
 def unread(chosen: Sequence[Factor]) -> Iterator[str]:
-    """The variables of this shell that should say how many threads, and do not."""
+    """The variables of this shell that should give a number of threads but have another value."""
     if any(factor.kind == "threads" for factor in chosen):
         for name in THREAD_VARIABLES:
             if (text := os.environ.get(name, "").strip()) and outermost(text) is None:
@@ -237,7 +237,8 @@ def _stop(request: Request) -> Stop:
 
 
 def _blocks(least: int, most: int, usual_most: int) -> tuple[int, int]:
-    """The blocks at the first and the last look. If one is typed, the usual other one moves. Raises UsageError."""
+    """The numbers of blocks at the first and the last look. If only one was typed, the default of the other is adjusted
+    to it. Raises UsageError."""
     if least <= most:
         return least, most
     if most == usual_most:
@@ -250,7 +251,7 @@ def _blocks(least: int, most: int, usual_most: int) -> tuple[int, int]:
 
 
 def _limit(request: Request, exactly: int | None) -> dict[str, float | int | bool | None]:
-    """The budget that was typed, which is binding; else the usual one, or none if there is a number of blocks."""
+    """The typed budget, which is binding; else the default one, or none if the number of blocks is given."""
     if request.budget is not None:
         return budget(request.budget) | {"binding": True}
     return {"budget": None} if exactly else budget(USUAL_BUDGET)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be wrong in a command line that is readable: each raises UsageError, before anything is launched."""
+"""Checks of a parsed command line; each raises UsageError before anything is launched."""
 
 import dataclasses
 import math
@@ -17,10 +17,10 @@ from corescale.declare.request import CompareRequest, RunRequest, TuneRequest
 from corescale.errors import ProgramError, UsageError
 
 MOST = 100_000
-"""most combinations of levels, counted before those that are the same launch are left out"""
+"""most combinations of levels, including those that are the same launch"""
 
 SHELLS = ("sh", "bash", "dash", "zsh", "ksh", "fish", "none", "default")
-"""values that hyperfine's --shell takes"""
+"""values that hyperfine's --shell accepts"""
 
 
 def must_be_commands(request: CompareRequest, words: Sequence[str]) -> None:
@@ -67,7 +67,7 @@ def must_be_a_response(response: str) -> None:
 
 
 def must_be_few(chosen: Sequence[Factor]) -> None:
-    """Raises UsageError if levels make more combinations than that."""
+    """Raises UsageError if the levels make more than MOST combinations."""
     if (count := math.prod(len(factor.levels) for factor in chosen)) > MOST:
         what = f"{count:,} combinations of levels exceed the limit of {MOST:,}"
         raise UsageError(what, where="-f", remedy="name fewer levels, or fewer factors")
@@ -83,7 +83,8 @@ def must_have(experiment: Experiment, p: int) -> None:
 
 
 def must_say_how_many(commands: Iterable[Command]) -> None:
-    """Raises UsageError for a command that starts ranks itself and does not say how many: each would start all."""
+    """Raises UsageError for a command that starts ranks itself but does not take their number: each rank would start
+    them all."""
     for command in commands:
         name = template.starter(command.argv)
         if name and "ranks" not in template.placeholders(command.argv):
@@ -95,7 +96,8 @@ OPEN = re.compile(r"/(?:dev|proc/self)/fd/(\d+)")
 
 
 def must_be_there(commands: Iterable[Command]) -> None:
-    """Raises UsageError for a file that is open only in this shell, as `<(COMMAND)` is: launches do not get it."""
+    """Raises UsageError for a file that only this shell has open, like that of `<(COMMAND)`, because launches cannot
+    read it."""
     for word in (word for command in commands for word in command.argv):
         if (found := OPEN.fullmatch(word)) and int(found[1]) > 2:
             remedy = "write it into a file, or give it as standard input: --input"
@@ -106,7 +108,8 @@ PRELOADED = re.compile(r"(?<!\w)LD_PRELOAD=(['\"]?)([^'\"\s]+)")
 
 
 def must_be_preloadable(commands: Iterable[Command], chosen: Sequence[Factor]) -> None:
-    """Raises UsageError for a library that is not there: the loader would say so once and launch without it."""
+    """Raises UsageError for a library that does not exist: the loader would only print a message and go on without
+    it."""
     texts = [found[2] for command in commands for found in PRELOADED.finditer(" ".join(command.argv))]
     texts += [str(level) for factor in chosen if factor.name == "LD_PRELOAD" for level in factor.levels]
     if missing := not_there(":".join(texts)):
@@ -115,7 +118,8 @@ def must_be_preloadable(commands: Iterable[Command], chosen: Sequence[Factor]) -
 
 
 def not_there(preload: str) -> list[str]:
-    """The paths in a value of LD_PRELOAD that lead to no file; names without a folder are looked up by the loader."""
+    """The paths in a value of LD_PRELOAD that lead to no file. Names without a folder are not checked, because the
+    loader looks them up."""
     named = [part for part in re.split(r"[:\s]", preload) if "/" in part and not {*"${"} & {*part}]
     return [part for part in named if not paths.exists(part)]
 
@@ -125,7 +129,7 @@ CHANGES_NO_LAUNCH = {field.name for field in dataclasses.fields(RunRequest)} | {
 
 
 def must_go_on(request: TuneRequest) -> None:
-    """Raises UsageError for an option that, with --more, would make other launches than those of the run."""
+    """Raises UsageError for an option that, with --more, would change the launches of the run."""
     if request.fresh:
         raise UsageError("continues the last run, and --fresh starts one", where="--more", remedy="drop one of them")
     usual = TuneRequest()

@@ -19,7 +19,7 @@ from corescale.records import Level
 def named(
     request: Request, asked: frozenset[str], machine: Machine, default_threads: str
 ) -> tuple[list[Factor], list[str]]:
-    """The factors that a request names, and what is left out of them with the reason; raises UsageError."""
+    """The factors that a request names, and the levels left out, each with a reason; raises UsageError."""
     if request.parameter_step and not request.parameter_scan:
         raise UsageError("is the step of -P, which is missing", where="-D", remedy="write -P NAME MIN MAX -D STEP")
     texts = [(*pair(text, "-f"), "-f") for text in request.factor]
@@ -117,13 +117,14 @@ RANGE = re.compile(r"(\d+)-(\d+)")
 
 
 def _range(name: str, level: str) -> str:
-    """Refuses a range: threads have ranges of this form, so somebody may expect them for a parameter."""
+    """Refuses a range such as 1-4 for a parameter, which the user may expect because threads allow it."""
     least, most = level.split("-")
     return f"{name}={level} is one level; a range is -P {name} {least} {most}"
 
 
 def _must_stand_alone(name: str, table: factors.Kind, texts: Sequence[str], where: str) -> None:
-    """A parameter, or a variable in no table, may itself have a value `auto`, as OMP_SCHEDULE has."""
+    """Raises UsageError for `auto` among other levels. For a parameter, or a variable in no table, `auto` may be a
+    value, as in OMP_SCHEDULE."""
     if "auto" in texts and table.keyword(name):
         raise UsageError(
             f"auto means all levels of {name}", where=where, remedy=f"write {name}=auto alone, or list the levels"
@@ -134,7 +135,7 @@ MOST_LEVELS = 10_000
 """most levels of one factor: launching each of more levels once takes longer than anyone waits"""
 
 COUNTED = 10**9
-"""levels whose number is written out"""
+"""largest number of levels that a message writes out"""
 
 
 def _must_be_few(name: str, levels: int | Decimal, where: str) -> None:

@@ -19,15 +19,15 @@ class Kind:
     separator: ClassVar[str] = ","
     """The text between levels, as in `-f NAME=A,B`."""
     makes: ClassVar[frozenset[str]] = frozenset()
-    """Parts of the layout that a level sets, of threads, ranks and nodes: a factor with any of them makes p."""
+    """The parts of the layout (threads, ranks, nodes) that a level sets. A factor that sets any of them makes p."""
     preloads: ClassVar[bool] = False
     """A level is a library to preload; a launch must prove that it is loaded."""
     masks: ClassVar[bool] = False
     """A level restricts the launch to some CPUs of the machine."""
     counts_cores: ClassVar[bool] = False
-    """A level decides how many cores a launch may use, as `p = "> 2 cores"` counts them."""
+    """A level determines how many cores a launch may use, which `p = "> 2 cores"` refers to."""
     decides: ClassVar[bool] = False
-    """A level decides whether another factor changes anything, as one that makes p always does."""
+    """A level determines whether another factor has any effect. This is true of all factors that make p."""
     fills: ClassVar[bool] = False
     """A level only fills words of the command or sets variables, none of which is a library to preload."""
     written: ClassVar[str] = ""
@@ -62,7 +62,7 @@ class Kind:
         raise UsageError("this factor has no automatic levels", remedy="list them: NAME=a,b")
 
     def unavailable(self, level: Level, machine: Machine) -> str | None:
-        """Why this machine cannot do it, or None."""
+        """Why this machine cannot use the level, or None."""
         return None
 
     def either(self, first: Level, other: Level, machine: Machine) -> tuple[Sequence[Level], Sequence[str]]:
@@ -87,13 +87,13 @@ class Kind:
         return layout
 
     def variables(self, name: str) -> frozenset[str]:
-        """The variables of env_reads.KNOWN that are all that a level changes; empty if it changes anything else."""
+        """The variables that a level changes, if it changes only variables of env_reads.KNOWN; else empty."""
         return frozenset()
 
     def idle(self, name: str, beside: Mapping[str, Level], *, one_thread: bool) -> bool:
-        """Whether this factor changes nothing beside these levels of the deciding factors.
+        """Whether this factor has no effect at these levels of the deciding factors.
 
-        `one_thread`: they say that there is one thread in a rank; if no factor makes threads, it is unknown.
+        `one_thread`: whether these levels give each rank one thread. Without a factor of threads, that is unknown.
         """
         return False
 

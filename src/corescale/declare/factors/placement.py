@@ -95,8 +95,8 @@ class Sockets(Kind):
 
 
 class L3Domains(Kind):
-    """k restricts the launch to the number of cores that one L3 domain has, taken evenly from the first k domains; 1 is
-    compact."""
+    """Level k restricts the launch to as many cores as one L3 domain has, taken evenly from the first k domains. Level
+    1 is compact."""
 
     masks = True
     counts_cores = True

@@ -46,7 +46,7 @@ class Variable(Kind):
 
 
 class Command(Kind):
-    """Chooses among the experiment's commands; the commands are declared, never the factor."""
+    """Chooses among the experiment's commands. This factor is never declared itself; it follows from the commands."""
 
     named: ClassVar = False
 

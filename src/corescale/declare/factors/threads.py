@@ -59,7 +59,7 @@ class Threads(Count):
         return max(levels, key=float)
 
     def typed(self, name: str, levels: Sequence[Level], machine: Machine) -> Level | None:
-        """What the variables say; if they say nothing, all CPUs."""
+        """The number of threads that the variables give; if they give none, all CPUs."""
         numbers = (outermost(os.environ.get(name, "")) for name in THREAD_VARIABLES)
         return next(filter(None, numbers), len(machine.affinity))
 
@@ -87,7 +87,8 @@ def divisors(most: int) -> tuple[int, ...]:
 
 
 def sizes(machine: Machine) -> tuple[int, ...]:
-    """Hardware threads of an L3 domain and of a socket, and cores: where the cost of one more thread may change."""
+    """The hardware threads of an L3 domain and of a socket, and the cores: numbers at which the cost of another thread
+    may change."""
     cpus = machine.usable
     groups, sockets = (Counter(getattr(cpu, part) for cpu in cpus) for part in ("l3_domain", "socket"))
     return (*groups.values(), *sockets.values(), len({(cpu.socket, cpu.core) for cpu in cpus}))
@@ -99,7 +100,7 @@ class Ranks(Count):
     part, field = "ranks", "ranks_per_node"
 
     def auto(self, name: str, machine: Machine) -> tuple[Sequence[Level], Sequence[str]]:
-        """The levels of threads beside ranks; a rank for each L3 domain or socket is among them."""
+        """The same levels as threads; they include a rank for each L3 domain or socket."""
         groups = [len({getattr(cpu, part) for cpu in machine.usable}) for part in ("l3_domain", "socket", "numa_node")]
         most = machine.default_max_threads
         return thread_levels(most, (*sizes(machine), *groups, *divisors(most))), ()

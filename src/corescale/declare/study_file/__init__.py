@@ -72,7 +72,8 @@ def experiment(
 
 
 def presentation(path: Path, made: Experiment, machine: Machine) -> Experiment:
-    """The measured experiment as a study that the file declares, so also one of `scan` or `compare`; a race stays one.
+    """A measured experiment, shown as a study file declares. Runs of `scan` and `compare` become studies; a race stays
+    a race.
 
     Raises UsageError if the file varies something else.
     """
@@ -90,7 +91,7 @@ def presentation(path: Path, made: Experiment, machine: Machine) -> Experiment:
 
 
 AS_SHOWN = ("title", "source", "agree", "columns")
-"""The fields that a file and the part of a study share."""
+"""The fields that a study file shares with Presentation."""
 
 
 def _experiment(
@@ -138,7 +139,7 @@ def _experiment(
 
 
 def _bandwidth(machine: Machine) -> Mapping[str, float]:
-    """This machine's bandwidth, if it is calibrated. A broken file is an error only for those who need its values."""
+    """This machine's bandwidth, if it is calibrated. A broken calibration file is not an error here."""
     try:
         found, _ = calibration.of_machine(machine.fingerprint())
     except UsageError:
@@ -173,7 +174,8 @@ def _argv(text: Template, shell: bool, path: Path, where: str) -> tuple[str, ...
 
 
 def _in_numbers(selection: Selection, chosen: Sequence[Factor], machine: Machine) -> Iterator[Selection]:
-    """The selection with `p = "> 2 cores"` as `> 8`, one for each placement; raises UsageError for other conditions."""
+    """The selection with a number in place of `p = "> 2 cores"`, such as `> 8`, one for each placement. Raises
+    UsageError for other conditions."""
     if "p" not in selection:
         yield selection
         return
@@ -191,7 +193,7 @@ def _in_numbers(selection: Selection, chosen: Sequence[Factor], machine: Machine
 
 
 def _cores(places: Sequence[Factor], levels: Sequence[Level], machine: Machine) -> int:
-    """Logical processors that a placement leaves, as far as the quota goes."""
+    """Logical processors that a placement leaves, limited by the quota."""
     launch = Launch(argv=())
     for factor, level in zip(places, levels, strict=True):
         launch = factor.how.apply(factor.name, level, launch, machine)
@@ -200,10 +202,9 @@ def _cores(places: Sequence[Factor], levels: Sequence[Level], machine: Machine) 
 
 
 def stop_rule(table: StopTable, runs: int | None, *, until_decided: bool = False) -> Stop:
-    """The rule. If `runs` is given, it is the exact number of blocks instead; raises UsageError for a number
-    that makes no sense.
+    """The stop rule of the file, or exactly `runs` blocks; raises UsageError for a number that makes no sense.
 
-    `until_decided`: until the findings are decided, with `runs` as the largest number of blocks.
+    `until_decided`: measure until the findings are decided, with `runs` as the most blocks.
     """
     if runs is not None:
         quantities.runs(runs, "-r")

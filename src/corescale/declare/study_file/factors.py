@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The factors of a study file, with the levels that can be measured here, and what goes along with them."""
+"""The factors of a study file, with the levels that can be measured here, and the parameters that follow them."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
@@ -21,7 +21,8 @@ LAYOUT = frozenset({"p", "threads", "ranks", "nodes"})
 def names_used(
     commands: Iterable[Command], derived: Mapping[str, str], varied: Collection[str], beside: Mapping[str, str]
 ) -> frozenset[str]:
-    """Every name that reaches a command, also through derived parameters and through those that follow a factor."""
+    """Every name that a command uses, directly, through derived parameters, or through parameters that follow a
+    factor."""
     formulas = {name: arithmetic.parse(text, f"derived.{name}") for name, text in derived.items()}
     arithmetic.ordered(formulas, LAYOUT.union(varied, beside), "derived")
     used = set().union(*(template.placeholders(command.argv) for command in commands))
@@ -55,7 +56,8 @@ def chosen(
     reached: frozenset[str],
     machine: Machine,
 ) -> tuple[list[Factor], list[str]]:
-    """`declared`: the names that reach the study's own command; `reached`: those that reach the one launched.
+    """The factors, and what is left out. `declared`: names that the study's own command uses. `reached`: names that the
+    launched command uses.
 
     A fault in a level that was `typed` is not a fault of the file.
     """
@@ -81,7 +83,7 @@ def chosen(
 
 
 def without_preloads(made: Experiment, why: str) -> Experiment:
-    """The experiment with only those allocators that need no preload; `left_out` says `why`."""
+    """The experiment without allocators that must be preloaded; `why` goes into `left_out`."""
     kept, out = [], []
     for factor in made.factors:
         usual = "system" if factor.kind == "allocator" else INHERITED
@@ -93,8 +95,8 @@ def without_preloads(made: Experiment, why: str) -> Experiment:
 
 
 def without_ranks(made: Experiment, why: str) -> Experiment:
-    """The experiment with only the levels of one rank, and `why` in `left_out`; raises UsageError if a factor has
-    none."""
+    """The experiment with only the levels that need one rank; `why` goes into `left_out`. Raises UsageError if a factor
+    has no such level."""
     kept, out = [], []
     for factor in made.factors:
         one = tuple(each for each in factor.levels if factor.how.layout(each, Layout()).ranks_per_node == 1)
@@ -125,7 +127,7 @@ def along(chosen: Sequence[Factor], declared: Mapping[str, FactorTable]) -> Iter
 
 
 def check(made: Experiment, machine: Machine, declared: Sequence[Mapping[str, FactorTable]]) -> None:
-    """Whether everything that can be known before a launch is in order."""
+    """Raises UsageError for any fault that can be found without a launch."""
     for chosen in configurations(made):
         parameters(made, chosen)
     launch(made, baseline(made), machine)

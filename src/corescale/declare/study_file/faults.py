@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A fault of a study file in one line: file, line, key, the nearest key that exists, and what to write."""
+"""Errors in a study file, each in one line: file, line, key, the nearest valid key, and what to write."""
 
 import itertools
 import re
@@ -17,7 +17,7 @@ Declared = TypeVar("Declared", bound=BaseModel)
 
 
 def read(model: type[Declared], path: Path, guide: str) -> Declared:
-    """A TOML file as declared by `model`, which `guide` explains; raises UsageError."""
+    """Reads a TOML file into `model`, which the page `guide` explains; raises UsageError."""
     try:
         text = path.read_text(encoding="utf-8-sig")
         return model.model_validate(tomllib.loads(text))
@@ -29,14 +29,14 @@ def read(model: type[Declared], path: Path, guide: str) -> Declared:
         what, remedy = "cannot be read: not UTF-8", "save it as UTF-8"
     except OSError as error:
         what, remedy = f"cannot be read: {error.strerror}", f"see {guide}"
-    except (ValueError, RecursionError) as error:  # brackets or digits without end, too
+    except (ValueError, RecursionError) as error:  # also for endless brackets or digits
         what, remedy = f"not TOML: {error}", f"see {guide}"
     raise UsageError(what, where=str(path), remedy=remedy)
 
 
 def _fault(error: ValidationError, model: type[BaseModel], path: Path, text: str, guide: str) -> UsageError:
     """The error for the first fault that pydantic found."""
-    first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")  # what is missing may be misspelt
+    first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")  # a missing key may be a misspelt one
     where = [part for part in first["loc"] if not (isinstance(part, str) and ("[" in part or part in _BRANCHES))]
     key = ".".join(str(part) for part in where if not isinstance(part, int)) or "file"
     place = f"{path}:{_line(text, where)}: {key}"
@@ -88,7 +88,8 @@ def _models(annotation: Any) -> Iterable[type[BaseModel]]:
 
 
 def _line(text: str, where: Sequence[str | int]) -> int:
-    """The line of the deepest part of a key that the text has; 1 for none. Tables of one name count from 0."""
+    """The line of a key, or of the deepest part of it that the text has; 1 if it has none. Tables of one name are
+    numbered from 0."""
     keys = [str(part) for part in where if not isinstance(part, int)]
     number = next((part for part in where if isinstance(part, int)), None)
     best, depth, table, seen = 1, 0, [], {}  # type: ignore[var-annotated]

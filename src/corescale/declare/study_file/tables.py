@@ -24,11 +24,11 @@ class FactorTable(Model):
     """What is varied."""
 
     levels: Levels | Literal["auto"]
-    """auto: those worth trying on this machine; numbers of threads, ranks or nodes may stand beside it in a list"""
+    """auto: the levels worth trying on this machine; a list may combine it with numbers of threads, ranks or nodes"""
     kind: Literal[tuple(factors.KINDS)] | None = None  # type: ignore[valid-type]
-    """how a level reaches the program; follows from the name if it is not given"""
+    """how a level reaches the program; by default it is inferred from the name"""
     along: Mapping[str, Levels] = {}
-    """parameters that go along with the levels: one value for each, in order"""
+    """parameters that follow the factor, with one value for each level, in order"""
 
     @model_validator(mode="before")
     @classmethod
@@ -55,16 +55,17 @@ class StopTable(Model):
 
     rule: Literal["replicates", "width", "race", "decided"] = "width"
     replicates: int | None = Field(default=None, ge=1)
-    """blocks, with the rule of that name: each launches every configuration once"""
+    """the number of blocks for the rule `replicates`; each block launches every configuration once"""
     min_blocks: int | None = Field(default=None, ge=1)
     max_blocks: int | None = Field(default=None, ge=1)
     width: Share = 0.02
     within: Share = 0.02
     confidence: Share = 0.95
     budget: Seconds | Literal["none"] | None = None
-    """time for all launches, as "5m"; else none for the rules replicates and decided, and 5 minutes for others"""
+    """time for all launches, such as "5m"; by default none for the rules replicates and decided, and 5 minutes for
+    others"""
     confirm_pairs: int | None = Field(default=None, ge=0)
-    """confirmation pairs of a race's winner and the baseline; if it is not given, as many as it takes"""
+    """confirmation pairs of a race's winner and the baseline; by default as many as needed"""
 
     @model_validator(mode="after")
     def _belongs(self) -> Self:
@@ -76,7 +77,7 @@ class StopTable(Model):
 
 
 class StudyFile(Launching):
-    """A study: what is launched, what is varied, when to stop, and what comes out."""
+    """A study: what is launched and varied, when to stop, and the outputs."""
 
     title: str
     source: str = ""
@@ -90,21 +91,21 @@ class StudyFile(Launching):
     shell: bool = False
     factors: Mapping[str, FactorTable] = {}
     omit: tuple[Selection, ...] = ()
-    """combinations that are not launched: those with every level that one of these tables names"""
+    """combinations that are not launched: those that match all levels of one of these tables"""
     baseline: Mapping[str, int | float | str] = {}
-    """levels of the baseline, where not the first (of threads: the largest)"""
+    """levels of the baseline, for factors where it is not the first level (for threads, the largest)"""
     agree: Mapping[str, tuple[str, ...]] = {}
-    """metrics that have one value wherever these factors and derived parameters are equal: state = ["work"]"""
+    """metrics that must have one value at equal levels of these factors and derived parameters: state = ["work"]"""
     constraints: tuple[str, ...] = ()
     """bounds on metrics, as "bytes <= 1.02*baseline" """
     weak: Weak | None = None
-    """the study scales weakly: work grows with the threads"""
+    """for weak scaling, in which the work grows with the threads"""
     p_ref: int | None = Field(default=None, ge=1)
     stop: StopTable = StopTable()
     timeout: Seconds | None = None
     """time limit of one launch"""
     columns: Mapping[str, str] = {}
-    """columns of the frame that are computed from others: throughput = "work / time" """
+    """columns that are computed from others: throughput = "work / time" """
     chart: tuple[Chart, ...] = ()
     table: tuple[Table, ...] = ()
     finding: tuple[Finding, ...] = ()
@@ -118,7 +119,7 @@ class StudyFile(Launching):
 
 
 SCHEMA = "study.schema.json"
-"""The file beside a study that holds `schema`, for editors."""
+"""The name of the schema file next to a study, which editors read."""
 
 
 def schema() -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is here, and how noisy it is now."""
+"""Doctor: what this machine has, and how noisy it is now."""
 
 import os
 from collections.abc import Mapping
@@ -27,16 +27,16 @@ class Diagnosis:
     installed: tuple[Installed, ...]
     permissions: tuple[Permission, ...]
     launchers: Mapping[str, tuple[str, ...]]
-    """what each can start here besides a single thread: threads, ranks, nodes"""
+    """what each launcher can start here, besides a single thread: threads, ranks, nodes"""
     quietness: Quietness | None
-    """None if it was not asked for, or could not be tried"""
+    """None if it was not asked for, or could not be measured"""
     slurm: Mapping[str, str]
     """the SLURM_ variables that say what this job may use"""
     warnings: tuple[DoctorWarning, ...]
     cluster: Cluster | None = None
-    """None without Slurm, and if no cluster answers"""
+    """None if there is no Slurm, or if no cluster answers"""
     no_cluster: str = ""
-    """why none answers"""
+    """why no cluster answers"""
 
 
 SLURM_VARIABLES = (

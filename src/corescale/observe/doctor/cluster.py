@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the cluster behind Slurm has: its partitions, and what an allocation of one may ask for."""
+"""Surveys a Slurm cluster: its partitions, and the options that an allocation may use."""
 
 import re
 import shutil
@@ -9,7 +9,7 @@ from corescale.observe.launchers import slurm
 from corescale.observe.launchers.allocation import asked
 
 SECONDS = 3.0
-"""seconds in which a cluster that is up answers"""
+"""seconds within which a working cluster answers"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Partition:
     is_default: bool
     nodes: int
     usable: int
-    """nodes that take jobs now or once others have ended; the rest is down or drained"""
+    """nodes that accept jobs, now or after other jobs; the rest are down or drained"""
     cores: int
     """cores of the node with the fewest"""
     memory_megabytes: int

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is installed: one table of what is looked for, and one pass that finds it with its version."""
+"""What is installed: a table of components, and a survey that finds each with its version."""
 
 import os
 import re
@@ -21,8 +21,8 @@ Group = Literal["allocators", "threading", "MPI", "Slurm", "tools", "corescale"]
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """Libraries or programs to look for. The first one that is there counts. Of programs, it is the first whose version
-    text matches `says`."""
+    """Libraries or programs to look for, of which the first that exists counts. A program's version text must also
+    match `says`."""
 
     group: Group
     name: str
@@ -120,20 +120,20 @@ def _native(name: str) -> Installed:
 
 
 def version_in(text: str) -> str | None:
-    """The first dotted number of what a program says about itself."""
+    """The first dotted number in a program's version text."""
     found = re.search(r"\d+(?:\.\d+)+[\w.+~-]*", text)
     return found[0] if found else None
 
 
 def _with_package_versions(found: Sequence[Installed]) -> tuple[Installed, ...]:
-    """Libraries do not state their version; the package that installed them does, on Debian and similar systems."""
+    """Adds versions to libraries, which do not state their own, from their packages on Debian and similar systems."""
     unknown = [item.path for item in found if item.path and item.version is None and item.group != "corescale"]
     versions = _package_versions(unknown) if unknown and shutil.which("dpkg-query") else {}
     return tuple(replace(item, version=item.version or versions.get(item.path)) for item in found)
 
 
 def _package_versions(paths: Sequence[Path]) -> dict[Path | None, str]:
-    """dpkg knows a file by the name that it was packed under, with or without the leading /usr."""
+    """The versions of the packages that own these files. dpkg may know a file with or without the leading /usr."""
     names = {name: path for path in paths for name in (str(path), str(path).removeprefix("/usr"))}
     owners = dict(owner_of(line) for line in environment.said("dpkg-query", "-S", *names).splitlines() if ": /" in line)
     listing = environment.said("dpkg-query", "-W", "-f", "${Package} ${Version}\\n", *sorted(set(owners.values())))

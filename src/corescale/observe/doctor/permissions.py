@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The permissions that measuring needs, and whether this account has them. They are tried if that is harmless, else
-read from the kernel."""
+"""The permissions that measuring needs, and whether this account has them. Each is tried if that is harmless, and
+otherwise read from the kernel's settings."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ from corescale.topology import read
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """`lost` says what is missing if it is not allowed."""
+    """A permission. `lost` says what does not work without it."""
 
     name: str
     allowed: bool
@@ -32,7 +32,8 @@ _BE_TRACED = "import ctypes; assert ctypes.CDLL(None).ptrace(0, 0, 0, 0) == 0"
 
 
 def _ptrace() -> Permission:
-    """A child asks to be traced: containers without the capability and hardened kernels refuse even that."""
+    """Tries to trace a child that asks for it; containers without the capability and hardened kernels refuse even
+    that."""
     try:
         done = subprocess.run(
             [sys.executable, "-I", "-S", "-c", _BE_TRACED], stderr=subprocess.DEVNULL, timeout=20, check=False
@@ -64,7 +65,7 @@ def _memory_group(root: Path) -> Permission:
 
 
 def _counters(root: Path) -> Permission:
-    """Level 2 allows a program's own counters, which are enough; 3 and above allow none."""
+    """Hardware counters. Level 2 allows a program its own counters, which is enough; 3 and above allow none."""
     level = read(root / "proc/sys/kernel/perf_event_paranoid")
     allowed = os.geteuid() == 0 or (level.lstrip("-").isdecimal() and int(level) <= 2)
     detail = f"perf_event_paranoid {level}" if level else "the kernel has no perf events"

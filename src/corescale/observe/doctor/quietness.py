@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How noisy the machine is now: a fixed piece of work, repeated on single cores and then on two at once, for 2 s.
 
-Limits: the shares of the whole machine come in clock ticks of 10 ms, so 0.5% is the finest that can be seen; what comes
-and goes over minutes is not seen; the work is computation in cache, so a contended memory bus is not seen either.
+Limits: shares are counted in clock ticks of 10 ms, so the resolution is 0.5%; noise that changes over minutes is not
+detected; nor is a contended memory bus, because the work computes in cache.
 """
 
 import itertools
@@ -24,12 +24,12 @@ from corescale.machine import Cpu, Machine
 from corescale.topology import read
 
 Progress = Callable[[str, float], None]
-"""What runs now, and the share done from 0 to 1."""
+"""Called with what runs now, and the share done, from 0 to 1."""
 
 Level = Literal["quiet", "usable", "noisy"]
 
 SECONDS_ALONE, SECONDS_TOGETHER = 1.2, 0.6
-"""over all cores that are tried alone, and of two at once"""
+"""seconds for single cores, all together, and for two cores at once"""
 MOST_CORES = 4
 SHORT, LONG = 0.02, 0.1
 """seconds of work in a window: a short launch, and a tenth of a launch of 1 s"""
@@ -37,12 +37,12 @@ SHORT, LONG = 0.02, 0.1
 
 @dataclass(frozen=True, slots=True)
 class Quietness:
-    """What was seen. Shares are of CPU time."""
+    """The result of the test. Shares are of CPU time."""
 
     variation: float
     """coefficient of variation of 20 ms of fixed work, on the worst core"""
     launch_noise: float
-    """variation expected for 1 s: that of 100 ms on all cores, divided by sqrt(10) as for independent times"""
+    """expected variation of 1 s of work: that of 100 ms on all cores, divided by sqrt(10), as for independent times"""
     longest_gap: float
     """seconds; the longest single interruption of a core"""
     steal: float
@@ -50,15 +50,15 @@ class Quietness:
     others: float
     """cores that other programs used during the test"""
     switches: float
-    """times per CPU-second that another task displaced the work"""
+    """number of times per CPU-second that another task displaced the work"""
     load: float
-    """the system's 1-minute load average before"""
+    """the system's 1-minute load average before the test"""
     slowdown: float | None
     """time of the work on two busy cores over that on one; None if only one core may be used"""
 
     @property
     def level(self) -> Level:
-        """The worst that any rule says."""
+        """The worst level of all rules."""
         return max((rule.level(self) for rule in RULES), key=_LEVELS.index)
 
     @property
@@ -72,7 +72,8 @@ _LEVELS: tuple[Level, ...] = ("quiet", "usable", "noisy")
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Up to `quiet` all is well, up to `usable` more launches help, beyond it results are doubtful."""
+    """Classifies a number: up to `quiet` all is well, up to `usable` more launches help, above it results are
+    doubtful."""
 
     name: str
     """name of the number that it judges"""
@@ -82,7 +83,7 @@ class Rule:
     remedy: str
 
     def number(self, seen: Quietness) -> float:
-        """0 if there is none."""
+        """The number to classify; 0 if there is none."""
         return float(getattr(seen, self.name) or 0.0)
 
     def level(self, seen: Quietness) -> Level:
@@ -135,8 +136,8 @@ RULES = (
         "hardware threads or a shared host: read speedup against this, not against 2",
     ),
 )
-"""15 blocks distinguish about 1% at 1% of variation, 3% at 3%. A single launch is flagged at the same 2% of steal and
-100 switches a second. Two full cores lose up to 5% to their shared clock and heat; beyond 25% they share more."""
+"""15 blocks show a difference of about 1% at a variation of 1%, and 3% at 3%. The limits of 2% steal and 100 switches a
+second also flag a launch. Two busy cores lose up to 5% to a shared clock and heat; beyond 25% they share more."""
 
 
 def measure(machine: Machine, progress: Progress = lambda what, done: None) -> Quietness:
@@ -166,7 +167,7 @@ def measure(machine: Machine, progress: Progress = lambda what, done: None) -> Q
 
 
 def _chosen(machine: Machine) -> list[int]:
-    """One CPU of each core, spread evenly; a second hardware thread only if there is no second core."""
+    """The CPUs to test: one of each core, spread evenly; a second hardware thread only if there is no second core."""
     by_core: dict[int, Cpu] = {cpu.core: cpu for cpu in reversed(machine.usable)}
     cpus = sorted(cpu.cpu for cpu in (by_core.values() if len(by_core) > 1 else machine.usable))
     step = max(1, math.ceil(len(cpus) / MOST_CORES))
@@ -186,10 +187,9 @@ class _Run:
         return [b - a for a, b in itertools.pairwise(self.ends)]
 
     def variation(self, window: float) -> float:
-        """Coefficient of variation of that much work, whatever number of pieces it is here.
+        """Coefficient of variation of the work that takes about `window` seconds.
 
-        If there is only one such window, it follows from windows of half the length, as if these were independent. 0
-        for one piece.
+        If the run has only one such window, halves of it are used, as if they were independent. 0 for a single piece.
         """
         pieces = self.pieces
         many = max(1, round(window / statistics.median(pieces)))
@@ -210,7 +210,7 @@ def launch_noise(runs: Iterable[_Run]) -> float:
 
 
 def slowdown(alone: dict[int, _Run], together: dict[int, _Run]) -> float:
-    """The mean time of a piece while all CPUs were busy, over its mean time alone; the mean over the CPUs."""
+    """The mean time of a piece while all CPUs are busy, divided by its mean time alone, averaged over the CPUs."""
     first, last = max(run.ends[0] for run in together.values()), min(run.ends[-1] for run in together.values())
     ratios = []
     for cpu, run in together.items():
@@ -237,11 +237,11 @@ cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 sys.stdout.write(json.dumps({"ends": ends, "switches": after.ru_nivcsw - before.ru_nivcsw, "cpu": cpu}))
 """
 _START_UP = 0.1
-"""seconds in which all workers are expected to be ready"""
+"""seconds within which all workers are expected to be ready"""
 
 
 def _work(cpus: Sequence[int], seconds: float) -> dict[int, _Run]:
-    """One pinned process a CPU, started at the same moment."""
+    """Runs the work in one pinned process on each CPU, all started at the same moment."""
     start = time.monotonic() + _START_UP
     command = [sys.executable, "-I", "-S", "-c", _WORKER]
     workers = {
@@ -270,7 +270,7 @@ def _result(cpu: int, worker: subprocess.Popen[bytes]) -> _Run:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What the allowed CPUs did since boot, in CPU seconds."""
+    """Accounts of the allowed CPUs since boot, in CPU seconds."""
 
     busy: float
     steal: float
@@ -289,7 +289,7 @@ class Account:
 
 
 def account(machine: Machine) -> Account:
-    """As of now."""
+    """The account now."""
     tick = os.sysconf("SC_CLK_TCK")
     names = {f"cpu{cpu}" for cpu in machine.affinity}
     lines = [line.split() for line in read(Path("/proc/stat")).splitlines()]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What makes results on this machine doubtful, each with its remedy."""
+"""Warnings about this machine that make results doubtful, each with its remedy."""
 
 import os
 import resource
@@ -29,7 +29,7 @@ def collect(
     seen: Quietness | None,
     environment: Mapping[str, str],
 ) -> tuple[DoctorWarning, ...]:
-    """The gravest first: limits, noise, then the machine, then the shell's variables, then missing permissions."""
+    """All warnings, the gravest first: limits, noise, the machine, the shell's variables, missing permissions."""
     refused = [
         DoctorWarning(f"{one.name}: {one.detail}; without it {one.lost}", one.remedy)
         for one in allowed
@@ -46,13 +46,13 @@ def collect(
 
 
 ROOM = 4 << 20
-"""bytes that what a launch reports may take"""
+"""bytes of disk space that the reports of a launch may take"""
 SPARE = 128
-"""processes besides a program's threads: a shell, corescale and its spawner, and what runs already"""
+"""processes needed besides a program's threads: a shell, corescale, its spawner, and those that already run"""
 
 
 def _of_limits(machine: Machine) -> Iterator[DoctorWarning]:
-    """What makes launches fail with an error that names something else."""
+    """Limits that make launches fail with a misleading error."""
     try:
         folder = tempfile.gettempdir()
         space = os.statvfs(folder)
@@ -97,8 +97,8 @@ def _of_machine(machine: Machine) -> Iterator[DoctorWarning]:
 
 
 def _of_calibration(machine: Machine) -> Iterator[DoctorWarning]:
-    """A calibration, which loops and models rely on, that was measured next to other programs, or that cannot be
-    read."""
+    """A warning if the calibration, on which loops and models rely, cannot be read or was measured while other programs
+    ran."""
     try:
         found, _ = calibration.of_machine(machine.fingerprint())
     except UsageError as error:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launchers: they take a block of invocations and yield records as they end.
 
-A new launcher is a file, and a line in LAUNCHERS; ARCHITECTURE.md names what else.
+A new launcher needs a file and a line in LAUNCHERS. ARCHITECTURE.md lists what else it needs.
 """
 
 from collections.abc import Mapping
@@ -32,14 +32,15 @@ LAUNCHERS: dict[str, type[Launcher]] = {
 }
 
 OF_RANKS = tuple(name for name, kind in LAUNCHERS.items() if kind.starts_ranks and kind.origin == "measured")
-"""those that start ranks on real machines"""
+"""launchers that start ranks on real machines"""
 THEIR_OPTIONS = tuple(kind.takes for name in OF_RANKS if (kind := LAUNCHERS[name]).takes)
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
 """no options"""
 
 RANKS = Layout(1, 2, 1)
-"""What a launcher must be able to start if ranks are a factor: one rank is then started in the same way as several."""
+"""The layout that a launcher must be able to start if ranks are a factor, so that one rank is started in the same way
+as several."""
 
 
 def create(name: str, experiment: Experiment, machine: Machine, options: Mapping[str, str] = NOTHING) -> Launcher:
@@ -78,8 +79,8 @@ def _must_exist(name: str) -> None:
 
 
 def able(name: str, experiment: Experiment) -> type[Launcher]:
-    """The class of the launcher that `create` makes. Raises UnavailableError if only a launcher that is not installed
-    could start all layouts, and UsageError if none could.
+    """The class of the launcher that `create` makes. Raises UnavailableError if the only launchers that could start all
+    layouts are not installed, and UsageError if there are none.
     """
     layouts = dict.fromkeys(chosen.layout for chosen in configurations(experiment))
     if experiment.starts_ranks:
@@ -94,7 +95,7 @@ def able(name: str, experiment: Experiment) -> type[Launcher]:
         reasons = [f"{reason} (asked: {layout})" for layout in layouts if (reason := LAUNCHERS[each].cannot(layout))]
         if not reasons:
             return LAUNCHERS[each]
-        absent = LAUNCHERS[each].cannot(Layout())  # what cannot start one rank can start nothing here
+        absent = LAUNCHERS[each].cannot(Layout())  # a launcher that cannot start one rank is not usable here
         if absent and reasons[0].startswith(absent):
             raise UnavailableError(f"the {each} launcher {absent}")
         why[each] = reasons[0]

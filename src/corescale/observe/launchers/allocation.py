@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes that Slurm keeps for one block of launches, and what its commands say."""
+"""Allocations: nodes that Slurm reserves for one block of launches. Also runs Slurm's commands."""
 
 import contextlib
 import itertools
@@ -21,16 +21,16 @@ SEE = "see --allocation and sinfo"
 GRACE = 10.0
 """seconds for srun to end its ranks on all nodes, and for salloc to give an allocation back"""
 FOLLOWS = re.compile(r"Granted|Relinquish|Pending|Nodes|[Jj]ob (allocation )?\d")
-"""what salloc says that is not a reason"""
+"""matches lines of salloc that give no reason"""
 PATIENCE = 2.0
-"""seconds of waiting for an allocation after which a note says so"""
+"""seconds of waiting for an allocation after which a note is printed"""
 LONGEST_LOOK = 60.0
-"""longest time between two looks at why it waits, in seconds; the time doubles from look to look, so that no controller
-is kept busy"""
+"""longest time between two queries of why the job waits, in seconds; the time doubles from query to query, to spare the
+controller"""
 SILENT_LOOKS = 3
-"""number of looks at allocated nodes whose holder has not answered, after which another command holds them"""
+"""if the nodes are allocated but our holder has not answered after this many queries, another command holds them"""
 RAN = re.compile(r"RUNNING|COMPLETING|COMPLETED|FAILED\|NonZeroExitCode")
-"""states of a job, with their reasons, whose command was started, and that nobody cancelled"""
+"""matches the states (with reasons) of a job whose command was started and that was not cancelled"""
 NOT_OURS = "salloc's options hold a command, or a word too many, which salloc ran in place of corescale's"
 REFUSED = re.compile(r"can't use|Invalid|NotAllowed|Partition(Config|Node|Time)|BadConstraints|NeverSatisfied")
 """reasons for which a job waits and will never start"""
@@ -39,14 +39,14 @@ OURS = (
     *("-J", "--job-name", "--no-shell", "-H", "--hold", "-h", "--help", "--usage", "-V", "--version", ":"),
     *("--uid", "--gid", "-s", "--oversubscribe", "--exclusive"),
 )
-"""options of salloc that are refused: with them corescale could not hold the nodes, see them or keep others away, or
+"""options of salloc that are refused. With them, corescale could not hold the nodes, know them or keep others away, or
 they would contradict the layout"""
 MOST_SAID = 1 << 20
-"""bytes of salloc's errors that are read"""
+"""most bytes of salloc's errors that are read"""
 POLL = 0.2
-"""seconds between two looks at whether waiting was cancelled"""
+"""seconds between two checks of whether waiting was cancelled"""
 BEAT, LOST = 60, 200
-"""seconds between two signs of life of salloc, and without one, after which the first node cancels the job"""
+"""seconds between two heartbeats of salloc, and seconds without one after which the first node cancels the job"""
 HOLD = """
 echo "$SLURM_JOB_ID" $(scontrol show hostnames "$SLURM_JOB_NODELIST")
 env | grep ^SLURM_
@@ -61,30 +61,31 @@ while said=$(timeout {lost} sh -c "read -r said && echo :\\$said"); do test $sai
 scancel $SLURM_JOB_ID'
 """
 """the script that holds an allocation: it prints the job's number and its nodes, Slurm's variables, and an empty line;
-it ends when its pipe does, and salloc gives the nodes back. If salloc is no longer there, a step on a node does"""
+it ends when its pipe is closed, and salloc then gives the nodes back. If salloc no longer exists, a step on a node
+does"""
 OF_COMMANDS = re.compile(r"(SQUEUE|SINFO|SCONTROL|SCANCEL)_")
-"""variables that change what Slurm's commands say"""
+"""variables that change the output of Slurm's commands"""
 OF_A_JOB = re.compile(r"SLURM(D|_(?!CONF$|CLUSTERS$|JWT$))|(OMPI_COMM_WORLD|PMI)_|PMIX_(?!MCA_)")
 """variables that Slurm and MPI set for a job and its ranks"""
 
 _NUMBERS = itertools.count(1)
-"""numbers this process's allocations: Slurm knows a job for minutes after its end, and two must not share a name"""
+"""numbers for this process's allocations; Slurm remembers a job for minutes after its end, so names must not repeat"""
 
 
 class Allocation:
-    """Nodes that Slurm keeps for us, from the end of `wait` to `release`."""
+    """Nodes that Slurm reserves for us, from the end of `wait` to `release`."""
 
     def __init__(self, nodes: int, words: Sequence[str]) -> None:
         self.job = ""
         """the job's number, once it is known"""
         self.nodes: Sequence[str] = ()
         self.variables: Mapping[str, str | None] = {}
-        """changes to this process's environment with which srun sees the job as salloc has made it"""
+        """changes to this process's environment, with which srun finds the job that salloc made"""
         self._note: Callable[[str], None] = lambda _: None
         self._name = f"corescale-{platform.node()}-{os.getpid()}-{next(_NUMBERS)}"
         own = ("salloc", "--exclusive", "--kill-command", f"--job-name={self._name}", f"--nodes={nodes}")
         argv = (*_guard(), *own, *words, "sh", "-c", HOLD.format(beat=BEAT, lost=LOST))
-        self._errors = os.memfd_create("salloc")  # a pipe that nobody reads would hold up a salloc that says much (-vv)
+        self._errors = os.memfd_create("salloc")  # a full pipe that nobody reads would block a verbose salloc (-vv)
         self._salloc = subprocess.Popen(
             argv,
             stdin=subprocess.PIPE,
@@ -126,7 +127,7 @@ class Allocation:
         self.variables = {**{name: None for name in os.environ if OF_A_JOB.match(name)}, **granted}
 
     def _seen(self) -> tuple[bool, str]:
-        """Whether the job's command was started, and why the job is in its state, or is not known."""
+        """Whether the job's command was started, and the reason for the job's state, or why it is unknown."""
         words = ("squeue", "-h", f"--name={self._name}", "--me", "--states=all", "-o", "%T|%r")
         try:
             jobs = asked(*words, seconds=GRACE / 2).splitlines() or [""]
@@ -139,15 +140,15 @@ class Allocation:
         """Whether Slurm has taken the nodes back; False if Slurm cannot be asked."""
         try:
             return asked("squeue", "-h", "-j", self.job, "-o", "%T").strip() != "RUNNING"
-        except UnavailableError as error:  # of a job that is forgotten
+        except UnavailableError as error:  # Slurm no longer knows the job
             return "Invalid job" in error.what
 
     def _said(self) -> str:
-        """Why salloc ended, on one line: its errors without those that follow from others."""
+        """Why salloc ended, in one line: its errors, without consequential ones."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._salloc.wait(GRACE)
         text = os.pread(self._errors, MOST_SAID, 0).decode(errors="replace").splitlines()
-        errors = [line for line in text if "error: " in line] or text  # with -v it says much more
+        errors = [line for line in text if "error: " in line] or text  # with -v it prints much more
         lines = [line.removeprefix("salloc: ").removeprefix("error: ") for line in errors]
         return next((line.strip() for line in lines if not FOLLOWS.match(line)), "")
 
@@ -163,7 +164,7 @@ class Allocation:
         except subprocess.TimeoutExpired:
             self._salloc.terminate()
             self._salloc.wait()
-        if not (self.job and self.is_gone):  # salloc may have been killed, which Slurm does not notice
+        if not (self.job and self.is_gone):  # Slurm does not notice if salloc was killed
             words = (self.job,) if self.job else (f"--name={self._name}", "--me")
             try:
                 asked("scancel", *words, seconds=GRACE / 2)
@@ -173,8 +174,8 @@ class Allocation:
 
 
 def permitted(option: Sequence[str]) -> tuple[str, ...]:
-    """The options of salloc that a person gives; raises UsageError for those that are ours."""
-    for word in (uncombined(word) for word in option if word != "--exclusive"):  # as corescale says itself
+    """The user's options of salloc; raises UsageError for options that only corescale may set."""
+    for word in (uncombined(word) for word in option if word != "--exclusive"):  # corescale sets it anyway
         name = word.partition("=")[0]
         long = name.startswith("--") and len(name) > 2 and any(each.startswith(name) for each in OURS)
         if long or word == ":" or any(len(each) == 2 and name.startswith(each) for each in OURS):
@@ -184,15 +185,16 @@ def permitted(option: Sequence[str]) -> tuple[str, ...]:
 
 
 def uncombined(word: str) -> str:
-    """A word of salloc without the short options that it may begin with, and that take no value: `-Qpbig` as `-pbig`.
+    """A word of salloc's options, without leading short options that take no value: `-pbig` for `-Qpbig`.
 
-    What then begins with a dash is one option.
+    If the result begins with a dash, it is a single option.
     """
     return re.sub(r"^-[kOQuv]+(?=[^kOQuv])", "-", word)
 
 
 def _guard() -> tuple[str, ...]:
-    """The words before salloc, by which whatever ends corescale also ends salloc, even while it waits in the queue."""
+    """The words to put before salloc, so that whatever ends corescale also ends salloc, even while it waits in the
+    queue."""
     files = (
         word for name, file in (("in", 0), ("out", 1), ("err", 2)) for word in (f"--std{name}", f"/proc/self/fd/{file}")
     )
@@ -201,19 +203,21 @@ def _guard() -> tuple[str, ...]:
 
 
 def _environment() -> dict[str, str]:
-    """What Slurm's commands inherit: nothing that changes their output, and, within a job, nothing of that job."""
+    """The environment of Slurm's commands, without variables that change their output, and without those of a
+    surrounding job."""
     left_out = [OF_COMMANDS, *([OF_A_JOB] if within_a_job() else [])]
     inherited = environment.inherited().items()
     return {name: value for name, value in inherited if not any(each.match(name) for each in left_out)}
 
 
 def within_a_job() -> bool:
-    """Whether a job of Slurm started this process. If so, Slurm's variables come from the job, else from a person."""
+    """Whether this process runs in a Slurm job. If so, Slurm's variables come from the job, and otherwise from the
+    user."""
     return "SLURM_JOB_ID" in os.environ
 
 
 def asked(*words: str, seconds: float | None = None) -> str:
-    """What a command of Slurm's says; raises UnavailableError if it cannot reach the cluster."""
+    """The output of a Slurm command; raises UnavailableError if it cannot reach the cluster."""
     wait = GRACE if seconds is None else seconds
     try:
         done = subprocess.run(words, capture_output=True, text=True, timeout=wait, check=False, env=_environment())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Launches nothing: answers from a landscape with known truth, on a virtual clock. Every record says so.
+"""Launches nothing: takes times from a landscape with known truth, on a virtual clock. Every record is marked as fake.
 
 The statistics and the race are tested against it exactly and instantly.
 """
@@ -21,7 +21,7 @@ from corescale.observe.launchers.launcher import Launcher
 from corescale.records import Configuration, Layout, Noise, Record, Status, canonical
 
 LONGEST = 1e9
-"""seconds of a launch: 32 years"""
+"""longest launch in seconds: 32 years"""
 
 EPOCH = 1_000_000_000.0
 """where the virtual clock starts"""
@@ -45,7 +45,7 @@ class Fake(Launcher):
         self._proved: set[Configuration] = set()
         self._start(0)
         text = canonical(landscape.model_dump(mode="json"))
-        self.name = f"fake-{hashlib.sha256(text.encode()).hexdigest()[:8]}"  # another truth is another run
+        self.name = f"fake-{hashlib.sha256(text.encode()).hexdigest()[:8]}"  # a different truth makes a different run
 
     @classmethod
     def create(cls, experiment: Experiment, machine: Machine, option: str = "") -> Self:
@@ -81,7 +81,7 @@ class Fake(Launcher):
         return map(self._launch_once, block)
 
     def _start(self, made: int) -> None:
-        """A resumed run gets noise of its own, the same each time."""
+        """Seeds the noise by the number of launches made, so that a resumed run gets new noise, the same each time."""
         self._random = random.Random(f"{self._landscape.seed}/{made}")
         self._streams: dict[int, Stream] = {}
         self._before: Configuration | None = None
@@ -129,7 +129,7 @@ class Fake(Launcher):
         return record
 
     def _machine(self, invocation: Invocation, place: "_Place") -> float:
-        """The logarithm that the machine's state adds, whatever the noise."""
+        """The logarithm that the machine's state adds, in addition to the noise."""
         land, clock = self._landscape, self._clock - EPOCH
         added = place.drift * clock / 3600
         added += land.period.at(clock) if land.period is not None else 0.0
@@ -144,7 +144,7 @@ class Fake(Launcher):
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """What the landscape says about one configuration."""
+    """The truth of the landscape for one configuration."""
 
     truth: float
     rehearsed: float
@@ -172,7 +172,7 @@ class _Place:
 
 
 def _scaled(value: float, logarithm: float) -> float:
-    """The value times e to that power; inf beyond all numbers."""
+    """value * exp(logarithm); inf if that is too large for a number."""
     try:
         return value * math.exp(logarithm)
     except OverflowError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The truth that the fake launcher answers from: docs/fake.md has every key."""
+"""The landscape from which the fake launcher takes times. docs/fake.md has every key."""
 
 import itertools
 import math
@@ -23,7 +23,7 @@ class Finite(Model, allow_inf_nan=False):
 
 
 class Disturbance(Finite):
-    """How times scatter about the truth."""
+    """How times scatter around the truth."""
 
     kind: Literal["none", "normal", "lognormal", "bimodal", "ar1", "bursts"] = "lognormal"
     size: float = Field(default=0.02, ge=0)
@@ -38,7 +38,7 @@ Times = Mapping[str, Mapping[str, Annotated[float, Field(gt=0)]]]
 
 
 class Met(Finite):
-    """What holds for configurations that have all of `levels`."""
+    """An effect on configurations that have all of `levels`."""
 
     levels: Mapping[str, Level]
 
@@ -174,7 +174,7 @@ def _must_be(name: str, levels: Mapping[str, object], what: str) -> None:
 
 
 Stream = Iterator[tuple[float, bool]]
-"""For each launch, without end: the logarithm to add, and whether the machine was slow."""
+"""An endless stream that gives, for each launch, the logarithm to add and whether the machine was slow."""
 
 
 def _none(noise: Disturbance, rng: random.Random) -> Stream:
@@ -184,7 +184,7 @@ def _none(noise: Disturbance, rng: random.Random) -> Stream:
 
 
 def _normal(noise: Disturbance, rng: random.Random) -> Stream:
-    """Noise with normal times, and not normal logarithms; cut off at 1% of the truth."""
+    """Noise in which times, not logarithms, are normal; cut off at 1% of the truth."""
     while True:
         yield math.log(max(0.01, 1 + noise.size * rng.gauss())), False
 

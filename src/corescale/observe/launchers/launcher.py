@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The contract of a launcher, with what most of them have."""
+"""The contract of a launcher, with the usual implementations."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -14,26 +14,27 @@ from corescale.records import Configuration, Layout, Origin, Record
 
 
 class Launcher(ABC):
-    """`open`, then `launch` block after block, then `close`; `cancel` at any time, and for good."""
+    """Call `open`, then `launch` for each block, then `close`. `cancel` may be called at any time, and cannot be
+    undone."""
 
     name: str
-    """Distinguishes its run folders from those of other launchers."""
+    """The name that distinguishes its run folders from those of other launchers."""
     starts_ranks: ClassVar[bool] = False
-    """Whether it puts a program that starts ranks before the command, which then must start none itself."""
+    """Whether it starts the ranks itself, so that the command must not."""
     only_if_asked: ClassVar[bool] = False
     """Whether it is used only if --on names it."""
     virtual: ClassVar[bool] = False
-    """Whether it has a virtual clock: it starts no program, and nothing takes any real time."""
+    """Whether its clock is virtual: it starts no program, and takes no real time."""
     origin: ClassVar[Origin] = "measured"
     """The origin of every number of its records."""
     binds: ClassVar[bool] = True
     """Whether it can restrict a launch to CPUs that a factor chooses."""
     takes: ClassVar[str] = ""
-    """The option of a request that is this launcher's own, as `landscape`; empty for none."""
+    """The option of a request that only this launcher takes, such as `landscape`; empty if there is none."""
     place: Path | None = None
-    """Folder for what launches need, if they run on other machines, which share it; None: they run here."""
+    """The folder, shared with other machines, for files that launches there need; None if launches run here."""
     waited = 0.0
-    """Seconds that it waited in a queue. They count for no budget."""
+    """Seconds that it waited in a queue, which no budget counts."""
 
     @classmethod
     def machine(cls, option: str = "") -> Machine:
@@ -57,16 +58,16 @@ class Launcher(ABC):
 
     @abstractmethod
     def recall(self, history: Sequence[Record]) -> None:
-        """Called after `open`: what an earlier part of the same run gave."""
+        """Called after `open` with the records of an earlier part of the same run."""
 
     @abstractmethod
     def subject(self) -> Mapping[str, Any]:
-        """What is measured and by which probes, as JSON: records of different subjects are never mixed."""
+        """What is measured, and by which probes, as JSON values. Records of different subjects are never mixed."""
 
     @abstractmethod
     def line(self, configuration: Configuration, reads: Collection[str] | None = None) -> str:
-        """What a person would type for this configuration; `reads`: known variables that the program reads, None where
-        that is unknown and all are set.
+        """The line that a user would type for this configuration. `reads`: known variables that the program reads; None
+        if unknown, so that all are set.
         """
 
     def side_by_side(self, jobs: int) -> None:
@@ -76,7 +77,7 @@ class Launcher(ABC):
         raise UsageError(what, where="--jobs", remedy="leave it out")
 
     def untimed(self, configurations: Sequence[Configuration]) -> int:
-        """How many launches come before the timed ones of these configurations, to prove what is preloaded."""
+        """The number of untimed launches that prove preloaded libraries before these configurations are timed."""
         del configurations
         return 0
 
@@ -85,7 +86,7 @@ class Launcher(ABC):
         """One record for each invocation, in the order of the block, as soon as it and those before it have ended."""
 
     def cancel(self) -> None:  # noqa: B027
-        """Ends everything that was launched. When this returns, nothing of it is running, and no further launch is
+        """Ends everything that was launched. When it returns, nothing of that is running, and no further launch will be
         made."""
 
     def close(self) -> None:  # noqa: B027

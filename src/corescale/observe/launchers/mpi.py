@@ -26,14 +26,14 @@ PROGRAMS = ("mpirun", "mpirun.openmpi")
 OURS = re.compile(r"open ?mpi|openrte|prrte", re.IGNORECASE)
 """pattern of the version that Open MPI's mpirun prints"""
 TRACE = re.compile(r"\[[\w.-]+:\d+\] |-{20,}$")
-"""what Open MPI adds in a rank: the trace of a signal, and rules around its messages"""
+"""matches what Open MPI adds to a rank's output: the trace of a signal, and the rules around its messages"""
 INSTALL = "apt-get install openmpi-bin"
 UNBOUND = ("--bind-to", "none")
 SHARED_MEMORY = Path("/dev/shm")
 GRACE = 5.0
-"""seconds for mpirun to end its ranks, each of which then reports; it needs little more than one"""
+"""seconds for mpirun to end its ranks, which then report; it needs little more than one second"""
 MUCH = 0.1
-"""share of a launch that mpirun itself may take without a warning"""
+"""share of a launch's time that mpirun itself may take without a warning"""
 OVERHEAD = f"starting and ending the ranks took more than {MUCH:.0%} of it; --response region:NAME leaves that out"
 
 
@@ -71,7 +71,7 @@ class Mpi(SpawningLauncher):
         longest = max((each.wall for each in found.values()), default=0.0)
         if outcome.status == "ok" and report.wall - longest > MUCH * report.wall:
             return replace(outcome, warnings=(OVERHEAD,)), found
-        if outcome.status == "failed" and outcome.tail == report.tail:  # no rank failed by itself
+        if outcome.status == "failed" and outcome.tail == report.tail:  # mpirun failed, and not a rank
             return replace(outcome, tail=f"{report.tail.rstrip()}\n{refusal(report.tail)}\n"), found
         return outcome, found
 
@@ -80,7 +80,7 @@ class Mpi(SpawningLauncher):
         yield from super()._commands()
 
     def _mpirun(self, layout: Layout) -> tuple[str, ...]:
-        """mpirun and the options it needs, whatever it starts."""
+        """mpirun with the options that it always needs."""
         program = mpirun(os.environ.get("PATH", ""))[0]
         root = ("--allow-run-as-root",) if os.geteuid() == 0 else ()
         slots = len(cores(self._machine.usable))
@@ -88,9 +88,9 @@ class Mpi(SpawningLauncher):
         return (program, *root, *many)
 
     def _own_binding(self, mask: Sequence[int] | None, layout: Layout) -> tuple[str, ...]:
-        """The options with which mpirun itself binds as `binding` says; UNBOUND if it cannot.
+        """The options with which mpirun itself binds ranks according to `binding`; UNBOUND if it cannot.
 
-        Without them each launch takes a quarter longer on a loaded machine, whatever the spawner binds then.
+        Without them, each launch takes a quarter longer on a loaded machine, even though the spawner binds the ranks.
         """
         whole = mask is None and len(self._machine.affinity) == len(self._machine.cpus)
         if whole and layout.ranks_per_node * layout.threads_per_rank <= len(cores(self._machine.usable)):
@@ -100,7 +100,7 @@ class Mpi(SpawningLauncher):
 
 @functools.cache
 def mpirun(path: str) -> tuple[str, str | None]:
-    """The name of Open MPI's mpirun on this search path, and why there is none if there is none."""
+    """The name of Open MPI's mpirun on this search path, and, if there is none, why."""
     other = None
     for name in PROGRAMS:
         found = shutil.which(name, path=path)
@@ -112,12 +112,13 @@ def mpirun(path: str) -> tuple[str, str | None]:
 
 
 def refusal(said: str) -> str:
-    """What mpirun wrote as its own message."""
+    """mpirun's own message in its output."""
     return f"mpirun: {boxed(said) or 'no reason given'}"
 
 
 def _places(scratch: Scratch) -> dict[str, str | None]:
-    """The folders in which Open MPI 4 and 5 keep their session's files and the memory that ranks share."""
+    """The variables that set the folders in which Open MPI 4 and 5 keep session files and the memory that ranks
+    share."""
     shared, session = str(scratch.beside(SHARED_MEMORY)), str(scratch.of("session"))
     return {
         "OMPI_MCA_orte_tmpdir_base": session,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cluster that is not here, read from TOML (docs/cluster.md) and written for SimGrid.
+"""A simulated cluster, read from TOML (docs/cluster.md) and written for SimGrid.
 
-A core's rate is relative to a core of this machine, because the program's computing is measured here during the
+A core's rate is relative to a core of this machine, because the program's computing is timed here during the
 simulation.
 """
 
@@ -18,17 +18,17 @@ from corescale.machine import Machine
 from corescale.records import Layout
 
 CORE_FLOPS = 1e9
-"""flops that stand for one second of a core of this machine; simulated_loop.cpp uses the same number"""
+"""flops that represent one second of a core of this machine; simulated_loop.cpp uses the same number"""
 
 GUIDE = "docs/cluster.md"
 
 Rate = Annotated[float, Field(ge=1e-6, le=1e6)]
-"""within these bounds every time is a number that SimGrid can calculate with"""
+"""a rate; within these bounds, SimGrid can calculate with all resulting times"""
 Count = Annotated[int, Field(ge=1, le=65_536, strict=True)]
 
 
 class Link(Model):
-    """What a message costs."""
+    """The cost of a message."""
 
     latency: Annotated[float, Field(ge=0, le=10)]
     """seconds"""
@@ -38,7 +38,7 @@ class Link(Model):
 
 Cores = Annotated[int, Field(ge=1)]
 Table = Annotated[Mapping[Cores, Annotated[float, Field(ge=0, allow_inf_nan=False)]], Field(min_length=1)]
-"""values at some numbers of cores, written as keys; linear between two, constant outside"""
+"""values at some numbers of cores, which are the keys; interpolated linearly, and constant outside"""
 
 
 class Platform(Model):
@@ -65,8 +65,8 @@ class Platform(Model):
     def xml(self, layout: Layout, *, threaded: bool) -> str:
         """SimGrid's platform for launches of this layout.
 
-        `threaded`: the program itself charges the time of its threads. If it does not, one core that is t times as fast
-        stands for the t cores of a rank.
+        `threaded`: the program itself accounts for the time of its threads. If it does not, a single core that is t
+        times as fast represents the t cores of a rank.
         """
         fused = 1 if threaded else min(layout.threads_per_rank, self.cores)
         speed = CORE_FLOPS * fused * at(self.rate, min(layout.of_node, self.cores))
@@ -81,7 +81,7 @@ class Platform(Model):
         )
 
     def in_words(self) -> str:
-        """The assumptions behind every number of this platform, in words."""
+        """The assumptions of this platform, which are printed with its numbers."""
         said = f"{self.nodes} x {self.cores} cores, network {self.network.latency * 1e6:.3g} us and "
         return f"{said}{self.network.bandwidth / 1e9:.3g} GB/s, collectives as {self.collectives}"
 

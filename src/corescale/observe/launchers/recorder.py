@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the record of a launch from what the launch gave."""
+"""Makes the record of a launch from its reports and outputs."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from corescale.records import Noise, Record, Status
 
 AS_REPORTED = ("started", "wall", "wall_kind", "user", "system", "cpu_kind", "peak_memory", "peak_memory_kind",
                "tree_memory", "tree_memory_kind", "leftovers")  # fmt: skip
-"""fields of a record that the report has by the same names"""
+"""fields of a record that are copied from the report"""
 
 
 class Recorder:
@@ -42,7 +42,7 @@ class Recorder:
         found: Found,
         scratch: Scratch,
     ) -> Record:
-        """The record: how the launch ended (`report`), what each rank gave (`ranks`), what sources found."""
+        """The record of a launch, from its `report`, the reports of its `ranks`, and what the sources found."""
         configuration = invocation.configuration
         output_hash = scratch.output_hash() if self._experiment.same_output and report.step is None else None
         shown = scratch.said(TAIL) if self._experiment.output == SHOWN else ""
@@ -82,8 +82,9 @@ class Recorder:
         return "ok" if self._references.get(rehearsed) in (None, output_hash) else "output-differs"
 
     def _metrics(self, report: SpawnReport, found: Found, scratch: Scratch) -> dict[str, float]:
-        """The program's own metrics and the declared ones. A metric that it did not give is absent, even if the program
-        has another number of that name. So is one that is only a lower bound, because that shows no limit to be kept.
+        """The program's own metrics and the declared ones. A declared metric that its source did not give is absent,
+        even if the program reports another number of that name. A lower bound is absent too, because it cannot show
+        that a limit is met.
         """
         output, own = scratch.output, found.fields.get("metrics", {})
         lower = {name for name, bound in bounds(report).items() if bound == "lower"}
@@ -105,5 +106,5 @@ def _noise(report: SpawnReport) -> Noise:
 
 
 def keeps_output(experiment: Experiment) -> bool:
-    """Whether a record needs standard output: its hash, its size or its end, whatever sources need it for."""
+    """Whether the record needs standard output (its hash, size or end), regardless of the sources."""
     return experiment.output == SHOWN or experiment.same_output or "stdout-size" in experiment.metrics.values()

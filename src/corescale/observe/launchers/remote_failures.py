@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why ranks on other machines did not run: what ssh, mpirun or srun printed, and what to do."""
+"""Finds out why ranks on other machines did not run, from what ssh, mpirun or srun printed, and what to do about it."""
 
 import re
 import signal
@@ -16,7 +16,7 @@ GUIDE = "docs/cluster.md says what other machines need"
 AGAIN = "a machine failed or cannot be reached; the same command goes on"
 SHARED = "does its folder reach this machine within seconds, and has it room? the same command goes on"
 WAITED_FOR = ("ok", "failed", "timeout")
-"""ends of a launch after which ranks may still report"""
+"""statuses of a launch after which ranks may still report"""
 NO_SPAWNER = ("{}", "install corescale at the same path on every node")
 NO_FOLDER = ("{} does not see this folder", "start in a folder that all nodes share")
 CLOCK = "its clock may differ from the controller's"
@@ -41,22 +41,23 @@ CAUSES: Mapping[str, tuple[str, str]] = {
     r"(?m)^(.*\b(?:orted|prted)\b.*not found.*)$": ("{}", "Open MPI must be on the PATH that ssh gives on every host"),
     r"(?s)lost communication.*?Remote daemon:.*?on node (\S+)": ("{} cannot be reached any more", AGAIN),
 }
-"""patterns in their output: what is wrong, and its remedy"""
+"""pattern in the output -> what is wrong, and the remedy"""
 ENDS_RANKS = signal.SIGTERM
-"""sent by the ranks' starter to all others if one is lost; it may reach the program before its spawner"""
+"""the signal that the ranks' starter sends to all ranks if one is lost; it may reach the program before its spawner"""
 TRACE = re.compile(r"\[[\w.-]+:\d+\] ")
 """how lines of Open MPI's own traces begin"""
 NO_MEMORY = re.compile(r"(?mi)^.*(?:oom[-_ ]kill|out of memory).*$")
-"""matches Slurm's message that a node ran out of memory; Slurm then ends the whole step, if it accounts for memory"""
+"""matches Slurm's message that a node ran out of memory, after which Slurm ends the whole step if it accounts for
+memory"""
 
 
 def ended(
     report: SpawnReport, scratch: Scratch, chatter: re.Pattern[str]
 ) -> tuple[SpawnReport, Mapping[int, SpawnReport]]:
-    """The same as `ranks.ended`, with the ranks' accounts. `report` is that of the program that started them on other
+    """The same as `ranks.ended`, with the ranks' accounts. `report`: that of the program that started ranks on other
     machines.
 
-    Raises UnavailableError or InconclusiveError if the launch failed, but not because of its program.
+    Raises UnavailableError or InconclusiveError if the launch failed for reasons other than its program.
     """
     left = ranks.left(scratch, succeeded=report.status == "ok") if report.status in WAITED_FOR else None
     outcome, found = ranks.ended(report, scratch, chatter)
@@ -81,7 +82,8 @@ def ended(
 
 
 def reason(said: str) -> tuple[str, str]:
-    """What is wrong and what to do: a known cause, else the first line outside of boxes, else the box's text."""
+    """What is wrong and what to do: a known cause, else the first line outside of boxed messages, else the text of a
+    box."""
     for pattern, (what, remedy) in CAUSES.items():
         if found := re.search(pattern, said):
             return what.format(found[1].strip()), remedy

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Launches ranks that SimGrid simulates, on a platform that is not here (docs/cluster.md). Every record says so.
+"""Launches ranks in SimGrid, on a simulated platform (docs/cluster.md). Every record is marked as simulated.
 
-The program must be built by smpicxx. For `prog`, that is `prog.smpi` next to it, if there is one.
+The program must be built by smpicxx. If there is a `prog.smpi` next to `prog`, it is used instead.
 """
 
 import functools
@@ -32,25 +32,26 @@ BUILD = ".smpi"
 ELF = b"\x7fELF"
 """how every compiled program begins"""
 LIBRARY = b"libsimgrid"
-"""a library that every program linked by smpicxx names"""
+"""name of a library in every program that smpicxx linked"""
 THREADED = b"corescale_simulates_threads"
-"""text in every program that charges its computing itself (workloads/driver/simulated_loop.cpp)"""
+"""text in every program that accounts for its own computing (workloads/driver/simulated_loop.cpp)"""
 CLOCK = re.compile(r"Simulated time: (\S+) seconds")
 DEADLOCK = "Deadlock detected"
-"""what SimGrid 3.32 prints about ranks that wait for ever, before it ends as if all was well"""
+"""what SimGrid 3.32 prints if ranks wait for ever; it then exits with status 0"""
 WAITING = re.compile(r"Actor \d+ \((\d+)@")
-"""how it then names each of these ranks"""
+"""matches each of these ranks in that message"""
 UNFINISHED = {
     "MPI_Abort was called": "a rank called MPI_Abort",
     "Do all your MPI ranks call MPI_Finalize": "a rank ended without MPI_Finalize",
 }
-"""what SimGrid 3.32 prints about programs that fail, before it ends as if all was well, and what that means"""
+"""what SimGrid 3.32 prints if programs fail, although it exits with status 0 -> what that means"""
 CRITICAL = re.compile(r"\[root/CRITICAL\] (.+)")
-"""why SimGrid itself gave up; a backtrace follows"""
+"""matches the reason why SimGrid itself failed, which a backtrace follows"""
 OF_PROGRAM = ("status", "exit_code", "signal", "step", "errno", "leftovers", "survivors", "started", "wall", "tail")
 """fields of a report that describe the program; the others describe the simulator"""
 FORK_JOIN = "CORESCALE_FORK_JOIN"
-"""variable with the seconds that a loop on threads takes besides its work; with _NAME for one threading system"""
+"""variable with the seconds that a parallel loop takes besides its work; with the suffix _NAME, for one threading
+system"""
 
 
 class Simgrid(SpawningLauncher):
@@ -130,8 +131,8 @@ class Simgrid(SpawningLauncher):
             f"--cfg=smpi/coll-selector:{self._platform.collectives}",
             f"--cfg=smpi/host-speed:{CORE_FLOPS:.0f}f",
             *(f"--cfg=smpi/simulate-computation:{'no' if threaded else 'yes'}", "--cfg=smpi/display-timing:yes"),
-            *("--cfg=smpi/bw-factor:0:1", "--cfg=smpi/lat-factor:0:1"),  # a link has its own speed
-            *(str(platform), "--", *request.argv[1:]),  # else SimGrid takes words that look like its own
+            *("--cfg=smpi/bw-factor:0:1", "--cfg=smpi/lat-factor:0:1"),  # use the links' speeds as declared
+            *(str(platform), "--", *request.argv[1:]),  # without --, SimGrid takes words that look like its own options
         )
         t, costs = layout.threads_per_rank, {}
         for name, table in self._platform.fork_join.items() if t > 1 else ():
@@ -140,7 +141,7 @@ class Simgrid(SpawningLauncher):
         return replace(request, argv=argv, environment={**inside, **costs, "CORESCALE_RESULT": None})
 
     def ended(self, report: SpawnReport, scratch: Scratch) -> tuple[SpawnReport, Mapping[int, SpawnReport]]:
-        """What the simulator used is not the program's; simulated cores count as busy."""
+        """Replaces the simulator's own times by the program's simulated ones; all simulated cores count as busy."""
         said, engine = CLOCK.search(_written(scratch, "clock")), _written(scratch, "engine")
         if DEADLOCK in engine and report.status == "ok":
             ranks = sorted(map(int, WAITING.findall(engine)))
@@ -158,7 +159,7 @@ class Simgrid(SpawningLauncher):
         return SpawnReport(**(known | {"wall": wall}), ranked=True), {}
 
     def _width(self, threads: int) -> int:
-        del threads  # they are simulated
+        del threads  # simulated threads need no CPUs
         return 1
 
     def _launch_once(self, invocation: Invocation) -> Record:
@@ -184,14 +185,15 @@ def _platform(option: str) -> Platform:
 
 
 def _written(scratch: Scratch, name: str) -> str:
-    """What SimGrid wrote into a file of its own."""
+    """The content of a file that SimGrid wrote."""
     path = scratch.of("simgrid") / name
     return path.read_text(errors="replace") if path.is_file() else ""
 
 
 @functools.cache
 def simulator() -> str:
-    """The program that the script smpirun starts in the end, which leaves no files behind. Empty if there is none."""
+    """The simulator that the script smpirun starts. Started directly, it leaves no files behind. Empty if it is not
+    found."""
     script = shutil.which("smpirun")
     found = re.search(r'"(/\S+/smpimain)"', Path(script).read_text(errors="replace")) if script else None
     return found[1] if found else ""

@@ -21,7 +21,7 @@ class Slot:
     """The CPUs or nodes of one of several launches that run at once."""
 
     cpus: tuple[int, ...] = ()
-    """empty: all that may be used"""
+    """empty: all CPUs that may be used"""
     first: int = 0
     """index of its first node among the launcher's nodes"""
     spawner: Spawner = field(default_factory=Spawner)
@@ -40,9 +40,10 @@ def slots(experiment: Experiment, launches: Iterable[Launch], jobs: int, width: 
 
 
 def binding(machine: Machine, mask: Sequence[int] | None, layout: Layout) -> list[tuple[int, ...]]:
-    """The CPUs of each rank, or of each launch at once: t whole cores or, if those are too few, t hardware threads.
+    """The CPUs of each rank, or of each simultaneous launch: t whole cores, or t hardware threads if there are too few
+    cores.
 
-    If there are too few of both, each has the CPUs of `mask`; empty without a mask.
+    If there are too few hardware threads too, each gets all CPUs of `mask`; without a mask, the result is empty.
     """
     allowed = [cpu for cpu in machine.usable if mask is None or cpu.cpu in mask]
     t, m = layout.threads_per_rank, layout.ranks_per_node
@@ -70,7 +71,7 @@ def on_nodes(experiment: Experiment, jobs: int, width: int, nodes: int) -> tuple
 
 
 def _must_bear(experiment: Experiment) -> None:
-    """Raises UsageError if no other launch may run during a launch."""
+    """Raises UsageError if launches of this experiment must not run at the same time."""
     if experiment.hooks.prepare or experiment.hooks.conclude:
         what = "--prepare or --conclude would run next to other launches"
         raise UsageError(what, where="--jobs", remedy="leave --jobs out")
@@ -82,7 +83,8 @@ def _must_bear(experiment: Experiment) -> None:
 def at_once(
     places: Sequence[Slot], block: Sequence[Invocation], launch: Callable[[Invocation, Slot], Record]
 ) -> Iterator[Record]:
-    """The records of a block in its order, with a launch in every slot; if one cannot be made, all others are ended."""
+    """The records of a block in order, with a launch in every slot. If a launch cannot be made, all others are
+    ended."""
     free: queue.SimpleQueue[Slot] = queue.SimpleQueue()
     for place in places:
         free.put(place)

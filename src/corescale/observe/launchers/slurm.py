@@ -32,9 +32,9 @@ from corescale.records import Configuration, Layout, Record
 
 INSTALL = "apt-get install slurm-client"
 CHATTER = re.compile(rf"srun: |slurmstepd|{remote_failures.TRACE.pattern}")
-"""what Slurm and Open MPI add to the errors of ranks"""
+"""matches what Slurm and Open MPI add to the errors of ranks"""
 ALLOWANCE = 60.0
-"""seconds that srun has to start and end ranks, in addition to their time limit"""
+"""seconds, in addition to the time limit, for srun to start and end ranks"""
 USABLE = re.compile(r"(idle|mix|alloc|comp|plnd|resv)[^*]*$")
 """matches the states of nodes that work; `*` marks one that does not answer"""
 
@@ -97,7 +97,7 @@ class Slurm(SpawningLauncher):
 
     def line(self, configuration: Configuration, reads: Collection[str] | None = None) -> str:
         words = ("srun", "--exclusive", *self._words, *_shape(configuration.layout, self._machine))
-        how = () if self.cannot(configuration.layout) else (f"--mpi={mpi()}",)  # unknown where Slurm is not
+        how = () if self.cannot(configuration.layout) else (f"--mpi={mpi()}",)  # unknown without Slurm
         return f"{shlex.join((*words, *how))} {self._launch_of(configuration).needed(reads).line}"
 
     def launch(self, block: Sequence[Invocation]) -> Iterator[Record]:
@@ -108,7 +108,7 @@ class Slurm(SpawningLauncher):
     def through(self, request: SpawnRequest, layout: Layout, scratch: Scratch) -> SpawnRequest:
         if self._held is None:
             raise InconclusiveError("no allocation was granted", where="slurm")
-        nobody = [()] * (layout.ranks_per_node * layout.nodes)  # Slurm binds
+        nobody = [()] * (layout.ranks_per_node * layout.nodes)  # Slurm binds the ranks
         leaf = ranks.leaf(request, scratch, nobody, numbered=("SLURM_PROCID",), afar=True)
         words = ("srun", f"--jobid={self._held.job}", "--kill-on-bad-exit=1", "--wait=0", f"--mpi={mpi()}")
         nodes = ",".join(self._held.nodes[self._slot.first :][: layout.nodes])
@@ -159,7 +159,8 @@ def cores_of(shape: str) -> int:
 
 
 def _shape(layout: Layout, machine: Machine) -> tuple[str, ...]:
-    """The options of srun that make the layout, with a thread on each core: as many CPUs may be half as many cores."""
+    """The options of srun for the layout, with a core for each thread. (A number of CPUs may be only half as many
+    cores.)"""
     over = ("--overcommit",) if layout.of_node > machine.default_max_threads else ()
     each = 1 if over else layout.threads_per_rank
     return (
@@ -170,8 +171,8 @@ def _shape(layout: Layout, machine: Machine) -> tuple[str, ...]:
 
 @functools.cache
 def mpi() -> str:
-    """How ranks find each other: as SLURM_MPI_TYPE says, unless it was set by a step that contains this process. If it
-    says nothing, by PMIx or PMI 2, if Slurm has one of them."""
+    """The value of srun's --mpi. It is SLURM_MPI_TYPE, unless a step that contains this process set that variable; else
+    PMIx or PMI 2, if Slurm has one of them."""
     if (said := os.environ.get("SLURM_MPI_TYPE")) and "SLURM_STEP_ID" not in os.environ:
         return said
     kinds = re.findall(r"^\s*(\S+)\s*$", environment.said("srun", "--mpi=list"), re.MULTILINE)
@@ -183,7 +184,7 @@ def _words(option: str) -> tuple[str, ...]:
 
 
 def _partition(words: Sequence[str]) -> str:
-    """The partition that salloc's options name, as salloc reads them; empty for none."""
+    """The partition that salloc would find in these options; empty if they name none."""
     text = "\0".join(map(uncombined, words))
     found = re.findall(r"(?:^|\0)(?:-p\0?|--pa[rtiton]*[=\0])([^\0]+)", text)
     return found[-1] if found else os.environ.get("SALLOC_PARTITION", "")

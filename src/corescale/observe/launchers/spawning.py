@@ -39,14 +39,15 @@ LACKED = {
     "process": "end other programs, or raise the limits of files, processes and memory (ulimit -n, -u, -v)",
     "scratch": "free some space there, or set TMPDIR to another folder",
 }
-"""Steps of a start that fail whatever the program is, each with its remedy."""
+"""Steps of a start whose failure has nothing to do with the program, each with its remedy."""
 
 BROKEN = ("failed", "signal")
-"""How a program may end that does not tolerate a preloaded library, such as one with a sanitizer."""
+"""The statuses with which a program may end if it does not tolerate a preloaded library, as with a sanitizer."""
 
 
 class SpawningLauncher(Launcher):
-    """See Launcher. A subclass says in `through` and `ended` what is between the spawner and the program."""
+    """See Launcher. A subclass that puts something between the spawner and the program overrides `through` and
+    `ended`."""
 
     has_slots: ClassVar[bool] = False
     """whether several launches can be made at once, each on CPUs or nodes of its own"""
@@ -58,7 +59,7 @@ class SpawningLauncher(Launcher):
             )
         self._experiment, self._machine = experiment, machine
         self._slots: tuple[Slot, ...] = (Slot(spawner=spawner or Spawner()),)
-        self._mine = threading.local()  # the slot of the thread that launches
+        self._mine = threading.local()  # the slot in which this thread launches
         self._recording = threading.Lock()
         self._hooks, self._timeouts = HookRunner(experiment), Timeouts(experiment.stop)
         self._sources = sources.wanted(experiment)
@@ -79,7 +80,7 @@ class SpawningLauncher(Launcher):
 
     @abstractmethod
     def through(self, request: SpawnRequest, layout: Layout, scratch: Scratch) -> SpawnRequest:
-        """What is spawned so that the ranks of `layout` each execute `request`."""
+        """The request to spawn, so that each rank of `layout` executes `request`."""
 
     @abstractmethod
     def ended(self, report: SpawnReport, scratch: Scratch) -> tuple[SpawnReport, Mapping[int, SpawnReport]]:
@@ -109,7 +110,7 @@ class SpawningLauncher(Launcher):
 
     def subject(self) -> Mapping[str, Any]:
         names = {program for words in self._commands() for program in environment.programs(words)}
-        files = {name: environment.locate(name) for name in names}  # like a program, an allocator is part of a build
+        files = {name: environment.locate(name) for name in names}  # an allocator is part of what is measured
         files |= {str(library): library for each in self._kinds for library in each.preload}
         known = {name: environment.identity(files[name]) for name in sorted(files)}
         found = {"programs": known, "sources": list(self._probes)}
@@ -152,7 +153,7 @@ class SpawningLauncher(Launcher):
         return cast(Slot, getattr(self._mine, "slot", self._slots[0]))
 
     def _width(self, threads: int) -> int:
-        """CPUs that a launch with so many threads on a node takes here."""
+        """The number of CPUs that a launch with this many threads on a node occupies."""
         return threads
 
     def cancel(self) -> None:
@@ -165,7 +166,7 @@ class SpawningLauncher(Launcher):
             self._hooks.run("cleanup", seconds=self._timeouts.whole)
 
     def _commands(self) -> Iterator[tuple[str, ...]]:
-        """Every distinct argv, and what it goes through."""
+        """Every distinct argv, including the programs in front of it."""
         for prefix, argv in dict.fromkeys((each.prefix, _words(each)) for each in self._kinds):
             if prefix:
                 yield prefix
@@ -173,13 +174,13 @@ class SpawningLauncher(Launcher):
 
     @functools.cached_property
     def _kinds(self) -> tuple[Launch, ...]:
-        """A launch for each choice of programs and libraries. All others are built when they are launched."""
+        """One launch for each choice of programs and libraries. Other launches are built only when they are made."""
         phases: tuple[Phase, ...] = ("rehearse", "measure") if self._experiment.tuning.rehearsal else ("measure",)
         chosen = grid.choices_of_programs(self._experiment)
         return tuple(self._launch_of(configuration, phase) for phase in phases for configuration in chosen)
 
     def _launch_of(self, configuration: Configuration, phase: Phase = "measure") -> Launch:
-        """The launch of a configuration, which is built once: only rehearsals differ from the other phases."""
+        """The launch of a configuration, built once. (Rehearsals have their own; all other phases share one.)"""
         key = (configuration, phase == "rehearse")
         if key not in self._launches:
             self._launches[key] = grid.launch(self._experiment, configuration, self._machine, phase)
@@ -191,7 +192,7 @@ class SpawningLauncher(Launcher):
         return preload.ToProve(launch.preload, ranks, configuration.get("command"), programs)
 
     def _prove(self, configuration: Configuration) -> None:
-        """One untimed traced launch for each program and set of libraries, before anything is timed with them."""
+        """Makes one untimed, traced launch for each program and set of libraries, before any timed launch with them."""
         launch, wanted = self._launch_of(configuration), self._to_prove(configuration)
         if not launch.preload or wanted in self._proved:
             return
@@ -210,11 +211,10 @@ class SpawningLauncher(Launcher):
             self._note(note)
 
     def _launch_once(self, invocation: Invocation) -> Record:
-        """In a launch that only warms up, env reads are also recorded. If it then fails, it is launched again without
-        that.
+        """A warm-up launch also records env reads. If it fails, it is repeated without recording.
 
-        A launcher of ranks gives a program as many CPUs as threads. If only threads vary, the program may count them
-        and read nothing, so no env reads are recorded.
+        A launcher of ranks gives a program as many CPUs as threads. If only threads vary, the program may simply count
+        its CPUs, so env reads would show nothing and are not recorded.
         """
         ranks = any({"ranks", "nodes"} & factor.how.makes for factor in self._experiment.factors)
         known = invocation.phase == "warmup" and (ranks or not self.starts_ranks)
@@ -242,7 +242,7 @@ class SpawningLauncher(Launcher):
                 raise preload.failed(self._doubts.get(wanted, ()), wanted.libraries)
             found = sources.read(watching, scratch, succeeded=report.status == "ok")
             if len(self._slots) > 1:
-                report = replace(report, foreign=None)  # what neighbours use is no other program's
+                report = replace(report, foreign=None)  # concurrent launches are not other programs
             with self._recording:
                 record = self._recorder.record(invocation, report, ranks, found, scratch)
             return replace(record, warnings=tuple(dict.fromkeys([*record.warnings, *warnings, *found.warnings])))
@@ -284,7 +284,7 @@ class SpawningLauncher(Launcher):
         if report.status == "cancelled":
             raise KeyboardInterrupt
         outcome, found = self.ended(report, scratch)
-        if outcome.status == "timeout" and longest < usual:  # a rank may end before what started it does
+        if outcome.status == "timeout" and longest < usual:  # a rank may end before the program that started it
             what = f"the budget ended during a launch ({shlex.join(launch.argv)})"
             raise BudgetEndedError(what, where="--budget", remedy="give it more time")
         if report.survivors:
@@ -295,11 +295,11 @@ class SpawningLauncher(Launcher):
         return outcome, found
 
     def _beside(self) -> Iterable[str]:
-        """The warnings of others that measure here, if launches run here."""
+        """Warnings about other measurements on this machine, if launches run here."""
         return other_runs.warnings() if self.place is None else ()
 
     def _output(self, scratch: Scratch) -> Path | None:
-        """None: nowhere, which costs the program least."""
+        """The file for standard output; None for /dev/null, which costs the program least."""
         if scratch.launch.output is not None:
             return scratch.launch.output
         wanted = any(source.reads_output(self._experiment) for source in self._sources)
@@ -307,9 +307,7 @@ class SpawningLauncher(Launcher):
 
 
 def _must_have_had_means(reports: Iterable[SpawnReport], scratch: Scratch) -> None:
-    """Raises UnavailableError if the system gave no process or temporary file, or if a disk did not take what a program
-    wrote; of one that succeeded, what it wrote to standard error is a warning.
-    """
+    """Raises UnavailableError if the system could not provide a process or temporary file, or if a disk was full."""
     for report in reports:
         if report.status == "not-started" and report.step in LACKED:
             raise UnavailableError(report.trouble, where="launch", remedy=LACKED[report.step])

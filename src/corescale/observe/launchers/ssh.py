@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launches ranks x threads on several hosts without a scheduler, by Open MPI's mpirun and ssh.
 
-The hosts are in a file in Open MPI's format, with a line `HOST slots=CORES` for each. A rank's leaf accounts for
-itself: docs/cluster.md.
+The hosts are in a file in Open MPI's format, with a line `HOST slots=CORES` for each. On each host, a leaf accounts for
+its rank (docs/cluster.md).
 """
 
 import os
@@ -27,14 +27,14 @@ from corescale.records import Configuration, Layout
 GRACE = 10.0
 """seconds for mpirun to end its daemons on all hosts"""
 TRY = 60.0
-"""seconds for mpirun to start a program on one host, to find the host that is a failure's cause"""
+"""seconds for mpirun to start a program on one host, when looking for the host that caused a failure"""
 OWN = re.compile(r"(OMPI|PRTE)_")
 """matches variables that mpirun itself passes on"""
 ARGUMENTS = "OMPI_MCA_plm_rsh_args"
-"""variable with words for ssh, which a person may have set"""
+"""variable with options for ssh, which the user may have set"""
 OPTIONS = "-o BatchMode=yes -o ConnectTimeout=20"
-"""words for ssh, after a person's own, which take precedence: ssh asks for no password, and a silent host is named
-within seconds"""
+"""options for ssh, which come after the user's own, because those take precedence. With them, ssh never asks for a
+password, and a host that does not answer is reported within seconds"""
 WHOLE_NAMES = ("OMPI_MCA_orte_keep_fqdn_hostnames", "PRTE_MCA_prte_keep_fqdn_hostnames")
 """variables with which Open MPI 4 and 5 keep the domain in a host's name"""
 LINE = re.compile(
@@ -106,9 +106,9 @@ class Ssh(Mpi):
             raise self._named(error, [line.split()[0] for line in mine], scratch) from None
 
     def _named(self, error: UnavailableError, hosts: Sequence[str], scratch: Scratch) -> UnavailableError:
-        """The error with the host that is its cause: ssh names it in some of its messages only.
+        """The error, with the host that caused it, which only some of ssh's messages name.
 
-        Of several hosts it is the first on which mpirun cannot start a program by itself.
+        If there are several hosts, it is the first one on which mpirun cannot start a program.
         """
         if any(host.rpartition("@")[2] in error.what for host in hosts):
             return error
@@ -128,13 +128,13 @@ class Ssh(Mpi):
 
 
 def _exported() -> tuple[str, ...]:
-    """Options of mpirun that pass on this shell's PATH and the variables that a run records; ssh passes none."""
+    """Options of mpirun that export PATH and the variables that a run records, because ssh exports none."""
     names = sorted({"PATH", *(name for name in environment.relevant() if not OWN.match(name))})
     return tuple(word for name in names for word in ("-x", name))
 
 
 def _variables() -> Mapping[str, str]:
-    """What mpirun needs to reach hosts by ssh."""
+    """The variables that mpirun needs to reach hosts by ssh."""
     arguments = " ".join(filter(None, (os.environ.get(ARGUMENTS, ""), OPTIONS)))
     return {ARGUMENTS: arguments, "OMPI_MCA_plm_rsh_no_tree_spawn": "1"} | dict.fromkeys(WHOLE_NAMES, "1")
 

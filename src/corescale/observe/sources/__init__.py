@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of sources: what a program reports about itself, and what is observed inside it.
+"""The table of sources: reports of a program about itself, and observations inside it.
 
-A new source is a file with a SOURCE, and a line in SOURCES; ARCHITECTURE.md names what else.
+A new source needs a file with a SOURCE and a line in SOURCES. ARCHITECTURE.md lists what else it needs.
 """
 
 import contextlib
@@ -24,12 +24,12 @@ SOURCES: tuple[Source, ...] = (result.SOURCE, witness.SOURCE, counters.SOURCE, t
 
 
 def wanted(experiment: Experiment) -> tuple[Source, ...]:
-    """The sources that this experiment is observed with."""
+    """The sources that this experiment uses."""
     return tuple(source for source in SOURCES if source.wanted(experiment))
 
 
 def warming_up() -> tuple[Source, ...]:
-    """The sources that only warm-up launches have, as far as they are built."""
+    """The sources that only warm-up launches use, if they are built."""
     with contextlib.suppress(UnavailableError):
         native.library(env_reads.LIBRARY)
         return (env_reads.SOURCE,)
@@ -37,7 +37,7 @@ def warming_up() -> tuple[Source, ...]:
 
 
 def environment(sources: Iterable[Source], before: Mapping[str, str | None], scratch: Scratch) -> dict[str, str | None]:
-    """The changes of `before` to the inherited environment, and those of the sources."""
+    """The changes to the inherited environment: those of `before`, and those of the sources."""
     changes = dict(before)
     for source in sources:
         scratch.by_rank += source.by_rank
@@ -47,7 +47,8 @@ def environment(sources: Iterable[Source], before: Mapping[str, str | None], scr
 
 
 def read(sources: Iterable[Source], scratch: Scratch, *, succeeded: bool) -> Found:
-    """What all sources found, combined. If a source objects to a launch that failed anyway, it gives nothing."""
+    """What all sources found, combined. If the launch failed, a source's own error is ignored, and the source gives
+    nothing."""
     fields: dict[str, Any] = {}
     processes: dict[int, Mapping[str, Any]] = {}
     measured: dict[str, float] = {}
@@ -80,7 +81,7 @@ def _preloaded(changes: Mapping[str, str | None], library: str, scratch: Scratch
 
 
 def _loadable(library: Path, folder: Path) -> Path:
-    """LD_PRELOAD separates by colons and blanks, so a path with one is reached by a link."""
+    """The path of the library for LD_PRELOAD. If it has a colon or blank, which are separators there, it is a link."""
     if not set(" :\t\n") & set(str(library)):
         return library
     link = folder / library.name

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counters of the kernel and of the processor, by perf_event_open: `--metric faults=counter:page-faults`.
+"""Counters of the kernel and the processor, read by perf_event_open: `--metric faults=counter:page-faults`.
 
-An event is opened for this thread, and counts from when a child of it executes a program. So it counts the whole
-launch, including what starts the program.
+An event is opened for this thread, and starts to count when one of its children executes a program. So it counts the
+whole launch, including the program that starts it.
 """
 
 import ctypes
@@ -29,12 +29,13 @@ EVENTS = {
     "context-switches": (1, 3),
     "cpu-migrations": (1, 4),
 }
-"""Type and number of each event in linux/perf_event.h; type 0 is the processor's, counted outside the kernel"""
+"""Type and number of each event in linux/perf_event.h. Events of type 0 are the processor's, counted only outside the
+kernel"""
 
 _CALLS = {"x86_64": 298, "aarch64": 241}
 """number of perf_event_open"""
 _SIZE = 64
-"""bytes of struct perf_event_attr as its first version had them"""
+"""bytes of the first version of struct perf_event_attr"""
 _DISABLED, _INHERIT, _EXCLUDE_KERNEL, _EXCLUDE_HYPERVISOR, _ENABLE_ON_EXEC = (1 << bit for bit in (0, 1, 5, 6, 12))
 _TIMES, _CLOSE_ON_EXEC, _ANY_CPU, _NO_GROUP = 3, 8, -1, -1
 _PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
@@ -45,7 +46,8 @@ def _asked(metrics: Mapping[str, str]) -> list[str]:
 
 
 def opened(event: str) -> int:
-    """A descriptor that counts what the next children do. Raises UnavailableError; UsageError for an unknown name."""
+    """A descriptor that counts the event in the next children. Raises UnavailableError, or UsageError for an unknown
+    name."""
     if event not in EVENTS:
         raise UsageError(f"no counter {event!r}", where="--metric", remedy=f"write one of {', '.join(EVENTS)}")
     kind, number = EVENTS[event]
@@ -74,7 +76,7 @@ def _why(error: int, call: int | None) -> str:
 
 
 def _wanted(experiment: Experiment) -> bool:
-    """Raises UnavailableError before anything is launched."""
+    """Whether counters are wanted; raises UnavailableError, before anything is launched, if they do not work here."""
     for event in (asked := _asked(experiment.metrics)):
         os.close(opened(event))
     return bool(asked)
@@ -87,7 +89,7 @@ def _environment(scratch: Scratch) -> Mapping[str, str]:
 
 
 def _read(scratch: Scratch) -> Found:
-    """The counts. If events had to share the processor's counters, they are extrapolated over the time."""
+    """The counts. If events had to share the processor's counters, counts are extrapolated to the whole time."""
     found = {}
     for event, descriptor in scratch.counters.items():
         count, enabled, running = struct.unpack("=QQQ", os.read(descriptor, 24))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Env reads: a library inside the program that says which of the known variables it asks for.
+"""Env reads: a library inside the program reports which of the known variables it reads.
 
-Only warm-up launches have it, so its work at each getenv is in no time that counts.
+Only warm-up launches use it, so its cost at each getenv is in no time that counts.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ from corescale.observe.sources.source import Found, Source
 
 LIBRARY = "libcorescale_env_reads.so"
 FOLDER = "CORESCALE_ENV_READS"
-"""The variable that says where it writes: `asked.log` there."""
+"""The variable with the folder in which it writes `asked.log`."""
 KNOWN = "CORESCALE_KNOWN"
 """The variable with the names that it reports."""
 
@@ -27,7 +27,7 @@ def _environment(scratch: Scratch) -> Mapping[str, str]:
 
 
 def _read(scratch: Scratch) -> Found:
-    """The variables that were asked for, and those that undetectable programs of this kind read."""
+    """The variables that were read, and those that programs with undetectable reads are assumed to read."""
     programs = [Path(process.executable) for process in scratch.processes if process.executable]
     lines = {line for path in scratch.of(NAME).rglob("asked.log") for line in _lines(path)}
     if not lines and not any(env_reads.undetectable(program) for program in programs):

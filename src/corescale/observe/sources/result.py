@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a measured program says about itself: the files of region.h, else the last JSON object on its stdout."""
+"""What a measured program reports about itself, in the files of region.h, or else in the last JSON object on its
+stdout."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -20,13 +21,13 @@ from corescale.records import Origin, Region
 FORMAT = 1
 """format of the files; written by runtime/include/corescale/region.h and by corescale/region.py"""
 FOLDER = "CORESCALE_RESULT"
-"""The variable that says where a program writes them."""
+"""The variable with the folder into which a program writes its files."""
 SPANS = "CORESCALE_SPANS"
 """The variable that asks for the times at which regions began and ended."""
 SIMULATED = "simulated"
-"""A metric that a program gives, with a value other than 0, if its times are those of a machine that is not here."""
+"""The metric that a program reports as non-zero if its times are those of a simulated machine."""
 LAST_OUTPUT = 1 << 16
-"""bytes of the end of stdout in which a program's own JSON line is looked for"""
+"""bytes at the end of stdout in which a program's own JSON line is searched"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +52,12 @@ class _RegionLine(BaseModel):
     calls: NonNegativeInt
     seconds: NonNegativeFloat
     spans: list[Annotated[list[NonNegativeInt], Field(min_length=3, max_length=3)]] = []
-    """the kernel's number of the thread, and nanoseconds of CLOCK_MONOTONIC at which it began and ended the region"""
+    """the kernel's thread number, and the nanoseconds of CLOCK_MONOTONIC at which the thread entered and left the
+    region"""
 
 
 class _File(BaseModel):
-    """One process. A number that is not finite is absent: null."""
+    """The file of one process. A number that is not finite is null, and counts as absent."""
 
     model_config = ConfigDict(strict=True)
     rank: int
@@ -67,7 +69,7 @@ class _File(BaseModel):
 
 
 def parse_results(directory: Path, stdout_tail: str | None) -> ProgramResult:
-    """What a launch reported, as docs/region.md has it: by files of region.h, else by the last JSON object on stdout.
+    """The report of a launch (docs/region.md), from the files of region.h, or else from the last JSON object on stdout.
 
     If several processes have the same rank, their threads are numbered consecutively. Raises ProgramError for a torn or
     malformed file.
@@ -79,7 +81,8 @@ def parse_results(directory: Path, stdout_tail: str | None) -> ProgramResult:
 
 
 def spans(directory: Path) -> tuple[Span, ...]:
-    """When threads were in regions, if the program was asked for it; raises ProgramError as `parse_results` does."""
+    """The times at which threads were in regions, if the program was asked for them; raises ProgramError as
+    `parse_results` does."""
     return tuple(
         Span(line.name, file.pid, thread, begin * 1e-9, end * 1e-9)
         for path in sorted(directory.glob("rank-*.json"))
@@ -135,11 +138,11 @@ def _regions(files: list[_File]) -> Iterable[Region]:
 
 
 LARGEST, SMALLEST = 1e150, 1e-150
-"""bounds of a metric: within these, products and ratios of two metrics are finite and above 0"""
+"""bounds of a metric, within which products and ratios of two metrics are finite and not 0"""
 
 
 def _finite(pairs: Iterable[tuple[str, Any]]) -> Iterable[tuple[str, float]]:
-    """The pairs whose value is a number that one can calculate with; truth values do not count as numbers."""
+    """The pairs whose values are usable numbers; booleans are not."""
     for name, value in pairs:
         if isinstance(value, int | float) and not isinstance(value, bool):
             try:
@@ -176,7 +179,7 @@ def _environment(scratch: Scratch) -> Mapping[str, str]:
 
 
 def _reads_output(experiment: Experiment) -> bool:
-    """Whether its JSON line may be asked for: work, a response of its own, a declared metric."""
+    """Whether the program's JSON line may be needed, for work, for a response or for a declared metric."""
     declared = any(source.startswith("output:") for source in experiment.metrics.values())
     return declared or experiment.scaling.weak is not None or experiment.response != "wall"
 
@@ -191,4 +194,4 @@ def _found(scratch: Scratch) -> Found:
 
 NAME = "result"
 SOURCE = Source(NAME, lambda _: True, _environment, _found, probe=False, gives="output", reads_output=_reads_output)
-"""Not a probe: a program has it whether it is measured or not, and writes at its exit."""
+"""It is not a probe, because a program reports whether it is measured or not, and writes only at its exit."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The contract of a source: something that reports about one launch what the spawner does not."""
+"""The contract of a source, which reports facts about a launch that the spawner does not."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,18 +15,19 @@ class Found:
     """What a source gives for one launch."""
 
     fields: Mapping[str, Any] = field(default_factory=dict)
-    """Fields of the record, each given by one source."""
+    """Fields of the record; each is given by one source only."""
     processes: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
-    """One source's fields of Process, by process id."""
+    """Fields of Process, by process id; given by one source only."""
     unproved: bool = False
-    """Whether a library of the configuration was not found in a program in which it had been proved. Then the launch
+    """Whether a library of the configuration is missing from a program in which it had been proved. If so, the launch
     may not count."""
     measured: Mapping[str, float] = field(default_factory=dict)
-    """Numbers for metrics, by what these are declared as: `counter:page-faults` of a source that gives `counter`."""
+    """Values of metrics, by their declaration, such as `counter:page-faults` from a source that gives `counter`."""
     warnings: tuple[str, ...] = ()
     """What a reader of the record should know, a sentence each."""
     spans: tuple[Span, ...] = ()
-    """When threads were in the program's own regions, if the scratch asks for it; given by one source."""
+    """The times at which threads were in the program's named regions, if the scratch asks for them; given by one source
+    only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,20 +36,20 @@ class Source:
 
     name: str
     wanted: Callable[[Experiment], bool]
-    """Whether this experiment is observed with it."""
+    """Whether this experiment uses it."""
     environment: Callable[[Scratch], Mapping[str, str]]
     """Variables of the program. A library in LD_PRELOAD comes after those already preloaded."""
     read: Callable[[Scratch], Found]
-    """What it found after the launch; raises CorescaleError if a launch that succeeded may not count."""
+    """Returns what it found, after the launch; raises CorescaleError if a successful launch may not count."""
     probe: bool = True
-    """Whether its presence may change the program's time: records name it, and are not mixed with others."""
+    """Whether its presence may change the program's time. If so, records name it, and are not mixed with others."""
     by_rank: tuple[str, ...] = ()
-    """Variables of `environment` that name a folder: each of several ranks gets one in it, named by its number."""
+    """Variables of `environment` that name a folder. If there are several ranks, each gets a folder in it, named by its
+    number."""
     gives: str = ""
-    """The key of METRIC_SOURCES (declare/metric_sources.py) with which a metric can be declared as measured by this
-    source."""
+    """The key of METRIC_SOURCES (declare/metric_sources.py) under which metrics of this source are declared."""
     reads_output: Callable[[Experiment], bool] = lambda _: False
     """Whether it needs the program's standard output, which is then kept."""
     first: bool = False
-    """Whether its library comes before those already preloaded; else it comes after them. The witness looks through
-    it."""
+    """Whether its library comes before those already preloaded instead of after them. The witness ignores it when it
+    looks for malloc."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the profiler of explain sees in every launch: `--metric heap=explain:allocating`, in seconds of all threads."""
+"""Metrics from explain's profiler in every launch: `--metric heap=explain:allocating`, in seconds of all threads."""
 
 from collections.abc import Callable, Mapping
 
@@ -26,12 +26,12 @@ KINDS: Mapping[str, Callable[[Profile], float]] = {
     "spinning": _sum(lambda thread: thread.burnt.get("spinning", 0.0)),
     "MPI": lambda profile: profile.shares["message"],
 }
-"""Seconds of each kind in one program, summed over its threads. What a row of the ledger has besides is not here: it
-needs the launch as a whole."""
+"""Seconds of each kind in one program, summed over its threads. They may be less than a row of the ledger, which is
+computed from the launch as a whole."""
 
 
 def _wanted(experiment: Experiment) -> bool:
-    """Raises UsageError for an unknown kind."""
+    """Whether such metrics are declared; raises UsageError for an unknown kind."""
     asked = [source.removeprefix(PREFIX) for source in experiment.metrics.values() if source.startswith(PREFIX)]
     if unknown := next((kind for kind in asked if kind not in KINDS), None):
         remedy = f"write one of {', '.join(KINDS)}"
@@ -40,12 +40,12 @@ def _wanted(experiment: Experiment) -> bool:
 
 
 def _environment(scratch: Scratch) -> Mapping[str, str]:
-    every_thread = profiler.MOST_THREADS  # has a slot, so that none of their waits is left out
+    every_thread = profiler.MOST_THREADS  # with a slot for every thread, none of their waits is left out
     return profiler.environment(scratch.of(NAME), every_thread, None)
 
 
 def _read(scratch: Scratch) -> Found:
-    """The sums over all threads of all programs that the profiler saw; none if it saw none, or not the whole."""
+    """The sums over all threads of all profiled programs; none if there is no profile, or if one is incomplete."""
     profiles, unwritten = profiler.read(scratch.of(NAME))
     if not profiles or unwritten:
         return Found()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The witness: a library inside the program that says, before its main, which objects serve its malloc and its parallel
-regions of OpenMP.
+"""The witness: a library inside the program reports, before main, which objects provide its malloc and its OpenMP
+parallel regions.
 
-It is preloaded at every level of an allocator factor, the system's allocator included.
+It is preloaded at every level of an allocator factor, even for the system's allocator.
 """
 
 import contextlib
@@ -20,12 +20,12 @@ from corescale.observe.spawn import SpawnedProcess
 
 LIBRARY = "libcorescale_witness.so"
 FOLDER = "CORESCALE_WITNESS"
-"""The variable that says where the witness writes: `witness.log` there."""
+"""The variable with the folder in which the witness writes `witness.log`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """What the witness saw in one program before its main."""
+    """What the witness found in one program before its main."""
 
     pid: int
     executable: str
@@ -34,19 +34,19 @@ class Sighting:
     operator_new: str
     """the object that serves operator new; empty in a program without C++"""
     regions: str = ""
-    """the object that serves parallel regions, as GCC compiles them; empty in a program without"""
+    """the object that serves parallel regions, as GCC compiles them; empty in a program without any"""
 
     def instead(self, library: Path) -> str:
-        """The object that serves what this library would serve."""
+        """The object that provides what this library should provide."""
         return self.regions if openmp.is_runtime(library) else self.malloc
 
     def has(self, library: Path) -> bool:
-        """Whether that library serves its malloc, or as a runtime of OpenMP its parallel regions."""
+        """Whether the library serves the program's malloc, or, if it is an OpenMP runtime, its parallel regions."""
         return bool(found := self.instead(library)) and Path(found).resolve() == library.resolve()
 
 
 def sightings(scratch: Scratch) -> tuple[Sighting, ...]:
-    """Every sighting of a launch, each process's in the order of its programs; other lines are left out."""
+    """Every sighting of a launch. Those of a process are in the order of its programs. Invalid lines are ignored."""
     return _sightings(scratch.of(NAME))
 
 
@@ -61,22 +61,22 @@ def _of(path: Path) -> Iterable[Sighting]:
         data = content(path)
     words = [word.decode(errors="replace") for word in data.split(b"\0")[:-1]]
     for pid, *objects in zip(*(words[k::5] for k in range(5)), strict=False):
-        if pid.isdecimal():  # the program can write there, too
+        if pid.isdecimal():  # the program may have written the line
             yield Sighting(int(pid), *objects)
 
 
 def _environment(scratch: Scratch) -> Mapping[str, str]:
-    """The file is made beforehand, because making it would take the first program longer than all else that the witness
-    does."""
+    """The variable. The file is made beforehand, because making it would cost the first program more than the rest of
+    the witness's work."""
     (scratch.of(NAME) / "witness.log").touch()
     return {"LD_PRELOAD": str(native.library(LIBRARY)), FOLDER: str(scratch.of(NAME))}
 
 
 def _read(scratch: Scratch) -> Found:
-    """Which of the configuration's libraries serve the last program of each process that was detected.
+    """The configuration's libraries that serve the last program of each detected process.
 
-    They must be detected in every program in which they were proved and, if each rank has a folder of its own, in every
-    rank. A wrapper that is detected does not count for its program.
+    They must be detected in every program in which they were proved, and, if ranks have separate folders, in every
+    rank. Detecting a wrapper does not count as detecting its program.
     """
     everywhere, wanted, detected = scratch.of(NAME), scratch.launch.preload, sightings(scratch)
     places = [folder for folder in everywhere.iterdir() if folder.is_dir()] or [everywhere]
@@ -91,7 +91,8 @@ def _read(scratch: Scratch) -> Found:
 
 
 def _detected(scratch: Scratch, sightings: Sequence[Sighting]) -> bool:
-    """The last program of each process; the programs that it was before do not count."""
+    """Whether the libraries are detected in the last program of each process; earlier programs of a process do not
+    count."""
     last = {one.pid: one for one in sightings}.values()
     return all(
         any(one.has(library) and one.executable == executable for one in last)
@@ -112,8 +113,8 @@ def gave_way(
 
 
 def _warnings(launch: Launch, detected: Sequence[Sighting]) -> Iterator[str]:
-    """Warns if the level is the C library's allocator, but a library of LD_PRELOAD serves malloc. It is not one of the
-    known allocators, so it stayed.
+    """Warns if the level is the C library's allocator, but an unknown library of LD_PRELOAD serves malloc. (Only known
+    allocators are removed from LD_PRELOAD.)
     """
     if launch.preload or not launch.replaces_allocator:
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One launch of one program by the native spawner, which measures it and leaves nothing of it running."""
+"""Launches one program by the native spawner, which measures it and leaves none of its processes running."""
 
 from corescale.observe.spawn.report import ProvedProgram, SpawnedProcess, SpawnReport, bounds, parse
 from corescale.observe.spawn.spawner import Spawner, SpawnRequest, options

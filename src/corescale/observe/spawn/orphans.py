@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes that a killed spawner leaves running: this process adopts them, and ends them."""
+"""Adopts and ends the processes that a killed spawner leaves running."""
 
 import ctypes
 import functools
@@ -13,27 +13,28 @@ from pathlib import Path
 
 _PR_SET_CHILD_SUBREAPER = 36
 _PATIENCE = 10.0
-"""seconds for processes to end; one that is stuck in the kernel stays"""
+"""seconds to wait for processes to end; one that is stuck in the kernel remains"""
 
 
 @functools.cache
 def adopt() -> None:
-    """Makes orphans among this process's descendants its children. Lets it learn how children end, even if it was
+    """Makes this process the parent of orphaned descendants. It will also learn how children end, even if it was
     started with SIGCHLD ignored.
     """
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:
-        with suppress(ValueError):  # only the main thread may
+        with suppress(ValueError):  # only the main thread may set it
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
 
 
 def now() -> int:
-    """The kernel's clock ticks since boot, by which processes are dated."""
+    """The kernel's clock ticks since boot, in which the start times of processes are given."""
     return int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
 
 
 def children() -> set[int]:
-    """The children of this process now, if the kernel lists them: a hook may have left them within this clock tick."""
+    """The current children of this process, if the kernel lists them. (A hook may have started them within this clock
+    tick.)"""
     found = (path.read_text().split() for path in Path("/proc/self/task").glob("*/children"))
     with suppress(OSError):
         return {int(pid) for pids in found for pid in pids}
@@ -54,9 +55,9 @@ def is_stopped(process: int) -> bool:
 
 
 def end(since: int, spared: Collection[int], *, of_this_session: bool = False) -> int:
-    """Kills every adopted process that was born at or after `since` and is of another session than this one, with its
-    descendants; returns how many. `spared` are children that others look after. `of_this_session`: kills those of this
-    session, too.
+    """Kills every adopted process that started at or after `since` in another session than this one, with its
+    descendants; returns how many. `spared`: children that others take care of. `of_this_session`: also kill those of
+    this session.
     """
     killed: set[int] = set()
     deadline = time.monotonic() + _PATIENCE
@@ -65,7 +66,7 @@ def end(since: int, spared: Collection[int], *, of_this_session: bool = False) -
             with suppress(ChildProcessError, ProcessLookupError, PermissionError):
                 if process.state == "Z":
                     os.waitpid(process.pid, os.WNOHANG)
-                else:  # an unreaped child keeps its number, so no other process can be hit
+                else:  # a child keeps its process id until it is reaped, so no other process can be killed
                     os.kill(process.pid, signal.SIGKILL)
                     killed.add(process.pid)
         time.sleep(0.002)
@@ -83,7 +84,7 @@ class _Process:
 
 
 def _left(since: int, spared: Collection[int], of_this_session: bool) -> Iterator[_Process]:
-    """Adopted children. The next round finds their children, which are adopted in turn."""
+    """The adopted children to kill. Their own children become adopted, and are found in the next round."""
     here, session = os.getpid(), os.getsid(0)
     for process in _processes():
         ours = process.parent == here and process.pid not in spared
@@ -99,6 +100,6 @@ def _processes() -> Iterator[_Process]:
 
 
 def _process(pid: int, stat: bytes) -> _Process:
-    """The name, which comes before the state, may contain blanks and brackets."""
+    """Parses /proc/PID/stat, in which the name, before the state, may contain blanks and brackets."""
     fields = stat.rpartition(b")")[2].split()
     return _Process(pid, fields[0].decode(), int(fields[1]), int(fields[3]), int(fields[19]))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the spawner answers: one line of JSON for each launch. Also the rules that say which of its figures are bounds;
-records and docs/results_format.md are made from them.
+"""The spawner's report, one line of JSON for each launch. Also the rules that say which of its figures are bounds, for
+records and docs/results_format.md.
 """
 
 import errno
@@ -24,16 +24,17 @@ TreeMemoryKind = Literal["group", "sum", "none"]
 
 @dataclass(frozen=True, slots=True)
 class SpawnedProcess:
-    """A process that the spawner reaped, the main one or an orphan, with the descendants that it had reaped itself."""
+    """A process that the spawner reaped (the main one or an orphan); its figures include descendants that it reaped
+    itself."""
 
     pid: int
     executable: str
-    """program that was sampled last, else the file launched or the kernel's short name; the process may have executed
-    another program since"""
+    """the program in the last sample, or else the launched file or the kernel's short name; the process may have
+    executed another program after that"""
     user: float
     system: float
     peak_memory: int
-    """peak of resident bytes as the kernel has it, mapped files included"""
+    """the kernel's peak of resident bytes, including mapped files"""
     affinity: tuple[int, ...]
     name: str = ""
     """the kernel's short name at its end"""
@@ -47,7 +48,7 @@ class ProvedProgram:
     static: bool
     """whether it has no dynamic loader, so that nothing can be preloaded into it"""
     setuid: bool
-    """whether it gains rights by its file, so that the loader ignores preloads"""
+    """whether its file gives it privileges, so that the loader ignores preloads"""
     replaced: bool
     """whether it executed another program by exec, so that its maps are unknown"""
     readable: bool
@@ -61,14 +62,14 @@ class ProvedProgram:
 
 @dataclass(frozen=True, slots=True)
 class SpawnReport:
-    """What one launch gave, in seconds and bytes: docs/results_format.md explains what records have of it."""
+    """The report of one launch, in seconds and bytes. docs/results_format.md explains the fields that records keep."""
 
     status: SpawnStatus
     exit_code: int | None = None
     signal: int | None = None
     step: str | None = None
     """the step of the start that failed: stdin stdout stderr scratch find exec interpreter affinity trace process. If
-    the program ran: the file for its output that is full: stdout stderr scratch"""
+    the program ran, the output file for which the disk was full: stdout stderr scratch"""
     errno: int | None = None
     leftovers: int = 0
     """number of processes, besides the main one, that were killed"""
@@ -77,7 +78,7 @@ class SpawnReport:
     started: float = 0.0
     wall: float = 0.0
     stopped: bool = False
-    """whether the spawner was stopped or killed meanwhile; wall then lasts until the end was noticed"""
+    """whether the spawner was stopped or killed during the launch; `wall` then ends when the end was noticed"""
     user: float = 0.0
     system: float = 0.0
     cpu_kind: CpuKind = "reaped"
@@ -91,7 +92,7 @@ class SpawnReport:
     peak_memory: int = 0
     peak_memory_kind: MemoryKind = "none"
     peak_memory_floor: int = 0
-    """the spawner's own peak, from which the kernel starts the program's"""
+    """the spawner's own peak, which the program inherits as the start of its own"""
     tree_memory: int = 0
     tree_memory_kind: TreeMemoryKind = "none"
     ranked: bool = False
@@ -103,26 +104,27 @@ class SpawnReport:
     proof: tuple[ProvedProgram, ...] | None = None
     wall_kind: Literal["launcher", "rank"] = "launcher"
     warnings: tuple[str, ...] = ()
-    """what its launcher says about it, a sentence each"""
+    """the launcher's warnings about it, a sentence each"""
     node: str = ""
-    """name of the node where it ran, if that is another than the lab's"""
+    """name of the node where it ran, if it is not the lab's"""
 
     @property
     def code(self) -> int:
-        """The exit code as a record has it: negative for a signal, and a shell's for what could not be started."""
+        """The exit code of the record: negative for a signal, and a shell's code if the program could not be
+        started."""
         if self.signal:
             return -self.signal
         return _NO_START if self.status == "not-started" else self.exit_code or 0
 
     @property
     def stolen(self) -> float:
-        """CPU seconds that the host took from the launch: its share of the steal, by CPU time."""
+        """CPU seconds that the host took from the launch: a share of the steal in proportion to its CPU time."""
         used = self.user + self.system
         return self.steal * used / (used + (self.foreign or 0.0)) if used else 0.0
 
     @property
     def full(self) -> bool:
-        """Whether the program ran, and a file had no room for what it wrote."""
+        """Whether the program ran, but a disk was full for its output."""
         return self.status != "not-started" and self.errno in (errno.ENOSPC, errno.EDQUOT)
 
     @property
@@ -152,7 +154,7 @@ _STEPS = {
 
 
 def parse(text: bytes) -> SpawnReport:
-    """The spawner's one line; anything else is a defect."""
+    """Parses the spawner's line; raises CorescaleError for anything else, which is a defect."""
     try:
         return _adapter().validate_python(json.loads(text))
     except (ValueError, ValidationError) as error:
@@ -166,7 +168,7 @@ def _adapter() -> TypeAdapter[SpawnReport]:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The first rule that holds for a figure counts; a figure that no rule names is a value."""
+    """A rule for a figure. The first rule that applies counts; a figure to which none applies is a plain value."""
 
     figures: tuple[str, ...]
     """names in the record"""

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The spawner's process: its options, its start, its report, how it is cancelled, and what is cleaned up if it was
-killed."""
+"""Runs the spawner: its options, its start, its report, its cancellation, and the clean-up if it is killed."""
 
 import contextlib
 import errno
@@ -23,7 +22,7 @@ from corescale.observe.spawn import orphans
 from corescale.observe.spawn.report import SpawnReport, parse
 
 TAIL = 4096
-"""bytes of the end of standard error that a report has"""
+"""bytes at the end of standard error that a report keeps"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,28 +31,29 @@ class SpawnRequest:
 
     argv: tuple[str, ...]
     environment: Mapping[str, str | None] = field(default_factory=dict)
-    """changes to the inherited environment, only for the program; None unsets"""
+    """changes to the inherited environment, for the program only; None unsets a variable"""
     affinity: tuple[int, ...] = ()
-    """CPUs; empty for the inherited ones"""
+    """CPUs; empty: the inherited ones"""
     timeout: float | None = None
     grace: float = 0.0
-    """between SIGTERM and SIGKILL, for launchers that must end processes on other machines"""
+    """seconds between SIGTERM and SIGKILL, for launchers that must end processes on other machines"""
     stdin: Path | None = None
     """None: /dev/null"""
     stdout: Path | None = None
     """None: /dev/null"""
     sample_ms: int = 100
-    """between looks at the tree; the spawner stretches it to stay below half a percent of a core; 0: never"""
+    """milliseconds between samples of the process tree; the spawner increases it to use less than half a percent of a
+    core. 0: no samples"""
     prove: bool = False
-    """trace it: its times are those of a traced program, and only the main process is accounted"""
+    """trace the program; its times are then those of a traced program, and only the main process is accounted"""
     scratch: str | None = field(default_factory=tempfile.gettempdir)
-    """folder for its temporary files; None: as TMPDIR says where the spawner runs"""
+    """folder for its temporary files; None: TMPDIR of the machine where the spawner runs"""
     memory_group: bool = True
-    """accounts for memory and CPU time by control groups, if these can be made"""
+    """account for memory and CPU time by control groups, if these can be made"""
 
 
 def options(request: SpawnRequest, report: str) -> Iterator[str]:
-    """The words behind the spawner's name; `report`: where that goes."""
+    """The spawner's arguments; `report`: the file for its report."""
     yield from ("--report", report)
     for name, value in request.environment.items():
         yield from ("--unset", name) if value is None else ("--env", f"{name}={value}")
@@ -81,7 +81,7 @@ def _settings(request: SpawnRequest) -> dict[str, str | float | Path | None]:
 
 
 class Spawner:
-    """Starts programs one after the other. `cancel` may come from any thread or signal handler, and is final."""
+    """Starts programs one after the other. `cancel` may be called from any thread or signal handler, and is final."""
 
     def __init__(self, program: Path | None = None) -> None:
         self._program = program
@@ -89,7 +89,7 @@ class Spawner:
         self._cancelled = False
 
     def cancel(self) -> None:
-        """Ends the launch in flight with everything that it started; later launches are not started."""
+        """Ends the current launch and everything that it started; later launches are not started."""
         self._cancelled = True
         running = self._running
         if running is not None:
@@ -118,12 +118,12 @@ class Spawner:
         report = parse(text)
         if running.returncode == UNSEEN:
             report = replace(report, leftovers=report.leftovers + orphans.end(begun, _LIVE | older))
-        if report.status == "cancelled" and not self._cancelled:  # somebody else cancelled it, not the lab
+        if report.status == "cancelled" and not self._cancelled:  # it was cancelled, but not by the lab
             return replace(report, status="signal", signal=signal.SIGTERM, tail=KILLED)
         return report
 
     def _start(self, request: SpawnRequest) -> tuple["subprocess.Popen[bytes]", IO[bytes]]:
-        """The spawner, and where its report will come from. Raises OSError if there can be no new process."""
+        """Starts the spawner; returns it and the pipe for its report. Raises OSError if there can be no new process."""
         reader, writer = os.pipe()
         try:
             words = [str(self._program), "--parent", str(os.getpid()), *options(request, str(writer))]
@@ -149,8 +149,8 @@ class Spawner:
             _LIVE.discard(running.pid)
 
     def _fallen(self, status: int, complaint: bytes, begun: int, older: set[int]) -> SpawnReport:
-        """The report for a spawner that ended without one. If the spawner was killed, the launch failed; else this is a
-        defect."""
+        """The report in place of one that the spawner did not give. If the spawner was killed, the launch failed;
+        otherwise it is a defect."""
         killed = orphans.end(begun, _LIVE | older)
         if self._cancelled:
             return SpawnReport(status="cancelled", leftovers=killed)
@@ -165,17 +165,16 @@ class Spawner:
 KILLED = "its parent, which measures it, was killed: by the program, or memory ran out (dmesg)"
 
 UNSEEN = 3
-"""Exit status of a spawner that has reported, but left something that it could not examine."""
+"""Exit status of a spawner that has reported, but could not examine some processes."""
 
 _LIVE: set[int] = set()
 """The spawners of this process, which may run several at once."""
 
 
 def _started(words: list[str], files: tuple[int, ...]) -> "subprocess.Popen[bytes]":
-    """The spawner in a session of its own: a terminal's Ctrl-C reaches only the lab, which then cancels.
+    """Starts the spawner in its own session, so that Ctrl-C in a terminal reaches only the lab, which then cancels.
 
-    A cancellation waits until the spawner can take it: signals that are blocked here are blocked there, too, until it
-    looks for them.
+    Signals are blocked in the spawner until it is ready for them, so a cancellation waits until then.
     """
     null = subprocess.DEVNULL
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT})
@@ -194,15 +193,16 @@ def _started(words: list[str], files: tuple[int, ...]) -> "subprocess.Popen[byte
 
 
 STOPPED = 1.0
-"""Seconds after which a spawner that its program has stopped is continued."""
+"""Seconds after which a spawner that was stopped by its program is continued."""
 
 
 PATIENCE = 30.0
-"""Seconds that a spawner has beyond its launch's time limit. A spawner that its program traces would wait for ever."""
+"""Seconds, after the launch's time limit, until the spawner is killed. (A spawner that is traced by its program would
+wait for ever.)"""
 
 
 def _read(pipe: IO[bytes], running: "subprocess.Popen[bytes]", until: float) -> bytes:
-    """All that the spawner reports by then, by the monotonic clock; after that it is killed."""
+    """The spawner's report. `until`: time by the monotonic clock after which the spawner is killed."""
     ready, found = select.poll(), bytearray()
     ready.register(pipe, select.POLLIN)
     while True:

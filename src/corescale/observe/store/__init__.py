@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The run folder: ROOT/<verb>-<experiment>/<n>/ with plan.json, environment.json and records.jsonl.
 
-An unfinished folder is resumed; after a finished one comes the next n. What was acknowledged is on the disk. A block
-that was cut short is made again as a whole, as its next attempt. Its partial records stay, and are marked.
+An unfinished folder is resumed; after a finished one comes the next n. Every acknowledged record is on the disk. A
+block that was interrupted is made again from its start, as the next attempt. Its partial records are kept, and marked.
 docs/results_format.md describes the files.
 """
 

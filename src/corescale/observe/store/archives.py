@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Archives of runs: RUN.tar.xz, and a page, which has a tar.gz of its runs in base64 between two marks."""
+"""Archives of runs: RUN.tar.xz, or a report page, which contains a tar.gz of its runs in base64 between two marks."""
 
 import base64
 import binascii
@@ -21,18 +21,17 @@ FILES = ("plan.json", "environment.json", "records.jsonl", "finished", "sealed.j
 MOST = 1 << 30
 """largest file of an archive in bytes, because it is read into memory"""
 NAME = re.compile(r"[\w+,=@-][\w+,=@.-]*")
-"""what each part of a member's path must match, so that the path cannot leave its folder"""
+"""pattern of each part of a member's path, so that the path cannot leave its folder"""
 
 
 def packed(runs: Mapping[str, Path]) -> str:
-    """The runs as text for a page, each under its name. A run is a folder, or a file that holds one. Equal runs give
-    equal text."""
+    """The runs as text for a page, each under its name. A run is a folder or an archive. Equal runs give equal text."""
     plain = _tar((f"{_safe(run)}/{name}", content) for run, path in runs.items() for name, content in files(path))
     return base64.b64encode(gzip.compress(plain, 9, mtime=0)).decode()
 
 
 def archive(run: Path) -> bytes:
-    """RUN.tar.xz of a run folder, or of a file that holds one. Equal runs give equal bytes."""
+    """RUN.tar.xz of a run folder or archive. Equal runs give equal bytes."""
     return lzma.compress(_tar((name, content) for name, content in files(run) if name in FILES), preset=9)
 
 
@@ -63,7 +62,7 @@ def members(path: Path) -> Iterator[tuple[PurePosixPath, bytes]]:
         raise StoreError("carries no run", where=str(path), remedy="make the page again from the run: corescale report")
     try:
         packed = base64.b64decode(rest[: rest.index(END.encode())], validate=True)
-        plain = gzip.decompress(packed)  # whole, which checks its sum: tarfile ends in silence at a damaged header
+        plain = gzip.decompress(packed)  # checks the checksum; tarfile silently stops at a damaged header
         with tarfile.open(fileobj=io.BytesIO(plain), mode="r:") as file:
             for member in file:
                 name = PurePosixPath(member.name)
@@ -76,7 +75,7 @@ def members(path: Path) -> Iterator[tuple[PurePosixPath, bytes]]:
 
 
 def extract(page: Path, root: Path) -> list[Path]:
-    """Writes the run folders of a page under `root`, byte for byte as they were; nothing that is there is touched."""
+    """Writes the run folders of a page under `root`, byte for byte as they were; existing files are never replaced."""
     found = list(members(page))
     folders = list(dict.fromkeys(root / name.parent for name, _ in found))
     if there := next((folder for folder in folders if folder.exists()), None):
@@ -90,7 +89,7 @@ def extract(page: Path, root: Path) -> list[Path]:
 
 
 def files(path: Path) -> Iterator[tuple[str, bytes]]:
-    """The files of a run, each under its path in the folder; without outputs, which follow from them."""
+    """The files of a run, by their paths in the folder, without outputs, which can be made again from them."""
     if path.is_dir():
         yield from ((name, (path / name).read_bytes()) for name in FILES if (path / name).is_file())
     elif is_page(path):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the loop keeps records: the contract, and the smallest thing that meets it."""
+"""The contract of a store, in which the loop keeps records, and its smallest implementation."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -15,19 +15,19 @@ class Store(Protocol):
         """The records of completed blocks."""
 
     def start(self, subject: Mapping[str, Any]) -> None:
-        """Called before the first launch. Raises StoreError if `subject`, the program that is measured, is another."""
+        """Called before the first launch. Raises StoreError if `subject`, the measured program, has changed."""
 
     def begin(self) -> tuple[int, int]:
         """The number of the block to make, and which attempt at it this is."""
 
     def append(self, record: Record) -> None:
-        """Keeps a record of the block begun."""
+        """Keeps a record of the current block."""
 
     def complete(self) -> None:
-        """Makes the block that was begun count."""
+        """Marks the current block as complete, so that it counts."""
 
     def abandon(self) -> None:
-        """Discards the block that was begun: it will be made again."""
+        """Discards the current block, which will be made again."""
 
     def finish(self) -> None:
         """Marks the run as finished: there will be no further block."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that survive a crash: written whole and synced, or not at all."""
+"""Writes files that survive a crash, either whole and synced or not at all."""
 
 import contextlib
 import errno
@@ -35,7 +35,7 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
-    """The file holds all of `content` after this, or is as it was before."""
+    """Writes all of `content`, or leaves the file as it was."""
     draft = path.with_name(f".{path.name}.new")
     with writing(path):
         try:
@@ -51,7 +51,7 @@ def write_whole(path: Path, content: str | bytes) -> None:
 
 
 def create_folder(path: Path, files: Mapping[str, str]) -> None:
-    """A new folder with these files, whole or not at all; `path` must not exist."""
+    """Makes a new folder with all of these files, or nothing; `path` must not exist."""
     draft = path.with_name(f".{path.name}.new")
     with writing(path):
         shutil.rmtree(draft, ignore_errors=True)
@@ -67,7 +67,7 @@ def create_folder(path: Path, files: Mapping[str, str]) -> None:
 
 
 def make_folders(path: Path) -> None:
-    """The folder and those above it that are missing, each with its name on the disk."""
+    """Makes the folder and missing parents, and syncs their names to the disk."""
     path = paths.real(path)  # a link may lead to a folder that is still to be made
     missing = [folder for folder in (path, *path.parents) if not folder.exists()]
     path.mkdir(parents=True, exist_ok=True)
@@ -85,9 +85,9 @@ def sync_folder(path: Path) -> None:
 
 
 class Lines:
-    """A file of JSON lines that only grows. A line is acknowledged when `append` returns: it is on the disk.
+    """A file of JSON lines that only grows. When `append` returns, the line is on the disk.
 
-    Whoever appends holds the lock of the run folder.
+    The caller must hold the lock of the run folder.
     """
 
     def __init__(self, path: Path) -> None:
@@ -97,12 +97,12 @@ class Lines:
         self._length = os.fstat(self._file).st_size
 
     def append(self, line: str) -> None:
-        """Appends a line in one write, synced. If that fails, the file is as it was before."""
+        """Appends a line in one write, and syncs it. If that fails, the file is as it was before."""
         data = f"{line}\n".encode()
         with writing(self._path):
             try:
                 rest = data
-                while rest:  # a second write says why the first fell short
+                while rest:  # after a short write, the next write reports the error
                     rest = rest[os.write(self._file, rest) :]
                 os.fsync(self._file)
             except OSError:
@@ -125,10 +125,10 @@ class Lines:
 
 
 def read_lines(path: Path) -> tuple[list[dict[str, Any]], int]:
-    """The JSON objects of a file of lines, and how many bytes of a torn last line follow them.
+    """The JSON objects of a file of lines, and the size in bytes of an incomplete last line.
 
-    A crash can tear only the last line. Raises StoreError, with the line's number, for any other line that is not a
-    JSON object.
+    A crash can leave only the last line incomplete. Raises StoreError, with the line's number, for any other line that
+    is not a JSON object.
     """
     try:
         data = path.read_bytes()
@@ -161,7 +161,7 @@ def pretty(value: object) -> str:
 
 def _object(line: bytes) -> dict[str, Any] | None:
     try:
-        value = documents.value(line, finite=False)  # a record has its own check of numbers
+        value = documents.value(line, finite=False)  # records check their numbers themselves
     except ValueError:
         return None
     return value if isinstance(value, dict) else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run folder that this process writes, and its lock: one process at a time adds to the runs of an experiment."""
+"""The run folder that this process writes, and its lock: only one process at a time may add to an experiment's runs."""
 
 import contextlib
 import fcntl
@@ -29,7 +29,7 @@ LOCK = ".lock"
 
 @contextlib.contextmanager
 def locked(home: Path) -> Iterator[None]:
-    """Holds the experiment's folder for this process; a lock ends with its process, however that ends."""
+    """Locks the experiment's folder for this process; the lock ends with the process in any case."""
     with _lock_of(home):
         try:
             yield
@@ -41,12 +41,11 @@ def locked(home: Path) -> Iterator[None]:
 
 
 def _lock_of(home: Path) -> IO[str]:
-    """The lock file, held. If it was removed before it could be held, it locks nobody out, and the next file is
-    taken."""
+    """The locked lock file. If it was removed before it could be locked, a new one is made."""
     while True:
         with durable.writing(home):
             durable.make_folders(home)
-            with contextlib.suppress(FileNotFoundError):  # somebody who launched nothing has just removed the folder
+            with contextlib.suppress(FileNotFoundError):  # a process that launched nothing has just removed the folder
                 lock = (home / LOCK).open("a+", encoding="utf-8")
                 try:
                     _take(lock.fileno(), home)
@@ -100,7 +99,7 @@ class Folder:
 
     @property
     def keeps_launches(self) -> bool:
-        """Whether a launch that has ended is in the folder, even in a block that was cut short."""
+        """Whether the folder has the record of any launch, even of an interrupted block."""
         return bool(self._history.all_records) and (self._lines is None or self._lines.are_there)
 
     def start(self, subject: Mapping[str, Any]) -> None:
@@ -148,7 +147,7 @@ class Folder:
             durable.write_whole(self.path / FINISHED, f"{len(self.records)} records\n")
 
     def finished(self) -> Run:
-        """The run as `load` would read it. It comes from memory, because the folder may be gone."""
+        """The run as `load` would read it. It is taken from memory, because the folder may be gone."""
         return Run(
             folder=self.path,
             experiment=self._experiment,
@@ -163,8 +162,8 @@ class Folder:
 
     @property
     def origin(self) -> str:
-        """Whether the records are new or from an earlier part of the run, and what has changed since the run before;
-        empty for a first run of these launches.
+        """A sentence that says whether records come from an earlier part of the run, and what has changed since the
+        previous run; empty for the first run.
         """
         if self._before and len(self.records) == self._before:
             return f"shown from run {self.path.name}, nothing was measured: --fresh measures again"
@@ -198,7 +197,8 @@ class Folder:
         self._history.add_event(values)
 
     def _goes_on(self, now: Mapping[str, Any]) -> bool:
-        """Whether the circumstances are the same; raises StoreError if they are not and it was to be continued."""
+        """Whether the circumstances are the same; raises StoreError if they are not, and the run was to be
+        continued."""
         changed = self._differences(self.path, now)
         if changed and self._continued:
             what = f"cannot be continued ({'; '.join(changed)})"
@@ -206,7 +206,7 @@ class Folder:
         return not changed
 
     def _differences(self, earlier: Path, now: Mapping[str, Any]) -> list[str]:
-        """Why these launches may not join those of an earlier run."""
+        """The reasons why these launches may not be added to those of an earlier run."""
         was, is_ = planned(earlier)[0].baseline.levels, self._experiment.baseline.levels
         levels = [" ".join(f"{name}={level}" for name, level in each) or "the first levels" for each in (was, is_)]
         other = [f"another baseline: was {levels[0]}, is {levels[1]}"] if was != is_ else []
@@ -224,11 +224,10 @@ def open_run(
     fresh: bool = False,
     continued: bool = False,
 ) -> Iterator[Folder]:
-    """The unfinished run of this experiment under `root`, else its next one; held by a lock until the end.
+    """The unfinished run of this experiment under `root`, or else its next one; it is locked until the end.
 
-    `launcher` is Launcher.name, and `option` the value of what it takes; `fresh`: the next run in any case;
-    `continued`: the last one in any case. Raises StoreError if it is in use, unreadable, not writable, or of
-    another format.
+    `launcher` is Launcher.name, and `option` the value of the option that it takes. `fresh`: always the next run.
+    `continued`: always the last run. Raises StoreError if it is in use, unreadable, not writable, or of another format.
     """
     home = root / "-".join((experiment.verb, experiment.hash, *([] if launcher == "direct" else [launcher])))
     with locked(home):
@@ -245,7 +244,7 @@ def open_run(
 
 
 def _number(home: Path, stop: Stop, *, fresh: bool, continued: bool) -> int:
-    """The number of the unfinished run; of the last one if more of it is asked for; else of the next."""
+    """The number of the unfinished run, or of the last run if more of it is asked for, or else of the next run."""
     last = (numbers(home) or [0])[-1]
     if fresh or (continued and last):
         return last + fresh
@@ -255,13 +254,13 @@ def _number(home: Path, stop: Stop, *, fresh: bool, continued: bool) -> int:
 
 
 def goes_further(made: Stop, asked: Stop) -> bool:
-    """Whether a finished run continues: by the same rule, further in one way and shorter in none.
+    """Whether a finished run can be continued: with the same rule, at least one limit larger, and none smaller.
 
-    Blocks of a fixed number may also go on until the findings are decided, which looks at fixed numbers of blocks.
+    A run with a fixed number of blocks may also be continued until the findings are decided.
     """
     if made.rule != asked.rule and (made.rule, asked.rule) != ("replicates", "decided"):
         return False
-    limits = ("budget", "launches", "max_blocks", "confirm_pairs")  # None of one is no limit
+    limits = ("budget", "launches", "max_blocks", "confirm_pairs")  # None: no limit
     now, before = (
         [math.inf if (most := getattr(stop, name)) is None else most for name in limits] + [-stop.width, -stop.within]
         for stop in (asked, made)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lines of a run: which records count, which block was cut short, which comes next."""
+"""Reads the lines of a run: which records count, which blocks were interrupted, and which block is next."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -14,17 +14,17 @@ REMEDY = "the file was changed: restore it, or measure again with --out DIR"
 
 
 YEAR_9999 = 253_370_764_800
-"""seconds since 1970: beyond it there is no date"""
+"""seconds since 1970, after which there are no valid dates"""
 
 SHORTEST = 1e-6
-"""seconds: below it no program has started and ended; a simulated one may have"""
+"""shortest possible launch in seconds; simulated ones may be shorter"""
 
 MOST_CORES = 100_000
 """most cores that a launch can have used: more than any machine has"""
 
 
 def _must_be_a_launch(record: Record) -> None:
-    """Raises StoreError for times that no launch has."""
+    """Raises StoreError for times that no launch can have."""
     if record.origin == "measured" and record.started < 0:
         raise StoreError(f"started = {record.started:g} s is before 1970", remedy=REMEDY)
     if record.status == "ok" and record.exit_code != 0:
@@ -54,7 +54,7 @@ def _must_be_a_launch(record: Record) -> None:
 
 
 def _number(values: Mapping[str, Any], name: str) -> int:
-    """The number of an event's block or attempt; raises StoreError if it is not one."""
+    """An event's number of a block or attempt; raises StoreError if it is not a valid number."""
     number = values.get(name)
     if type(number) is not int or number < 0:
         raise StoreError(f"{name} = {str(number)[:40]} is not a whole number of 0 or more", remedy=REMEDY)
@@ -62,7 +62,7 @@ def _number(values: Mapping[str, Any], name: str) -> int:
 
 
 class History:
-    """What the lines of a run say so far."""
+    """The state of a run according to its lines."""
 
     def __init__(self) -> None:
         self.all_records: list[Record] = []
@@ -73,7 +73,7 @@ class History:
         self._next = 0
 
     def add_record(self, record: Record) -> None:
-        """A launch of the block that is open."""
+        """Adds a launch of the current block."""
         _must_be_a_launch(record)
         made = self._open.get((record.block, record.attempt), [])
         if record.order in {other.order for other in made} or (record.block, record.attempt) in self._ended:
@@ -95,7 +95,7 @@ class History:
 
     @property
     def open_attempts(self) -> list[tuple[int, int]]:
-        """The blocks that were cut short."""
+        """The blocks that were interrupted."""
         return list(self._open)
 
     @property
@@ -106,13 +106,13 @@ class History:
 
 
 def read(path: Path, *, finished: bool) -> History:
-    """The lines of a file of records, without a torn last one, which a finished run cannot have. Raises StoreError with
-    the line that is damaged."""
+    """The lines of a file of records. An incomplete last line is ignored, unless the run is finished. Raises
+    StoreError, which names the damaged line."""
     return _history(path, _read(path, finished=finished)[0])
 
 
 def recovered(path: Path, *, finished: bool) -> History:
-    """The lines of a run that is resumed. A torn last line, the launch in flight when it was killed, is cut away."""
+    """The lines of a run that is resumed. An incomplete last line, which a kill in mid-write leaves, is cut off."""
     lines, torn = _read(path, finished=finished)
     history = _history(path, lines)
     if torn:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run folders as analysis reads them, finished or not, and as one file: NAME.tar.xz, or a page."""
+"""Reads runs, finished or not, from a folder or from a single file: NAME.tar.xz, or a report page."""
 
 import contextlib
 import hashlib
@@ -33,7 +33,7 @@ REMEDY = (
 
 @contextlib.contextmanager
 def unpacked(archive: Path) -> Iterator[Path]:
-    """A folder with the files of a run, until the end. Raises StoreError; what it says names the archive."""
+    """A temporary folder with the files of an archive. Raises StoreError, which names the archive."""
     with tempfile.TemporaryDirectory(prefix="corescale-archive-") as scratch:
         try:
             for name, content in archives.files(archive):
@@ -65,19 +65,20 @@ class Run:
     records: tuple[Record, ...]
     """records that count: those of completed blocks, in the order they were made"""
     all_records: tuple[Record, ...]
-    """records, with those of attempts that were cut short"""
+    """all records, including those of interrupted attempts"""
     environment: Mapping[str, Any]
     finished: bool
     digest: str = ""
     """the first 16 digits of the SHA-256 of records.jsonl; empty if the run was just made"""
     late: CorescaleError | None = None
-    """what failed after all was measured"""
+    """the error of a step that failed after all was measured"""
     origin: str = ""
-    """whether its records were just made, continue earlier ones or are shown again (Folder.origin), or end too early"""
+    """a sentence on whether its records were just made, continue earlier ones, are shown again (Folder.origin), or end
+    too early"""
 
     @property
     def on(self) -> str:
-        """Its launcher as `--on` names it, without which of several platforms or landscapes it had."""
+        """The name of its launcher as in `--on`, without the name of its platform or landscape."""
         return self.launcher.partition("-")[0]
 
 
@@ -116,7 +117,8 @@ HOME = "give the folder of one run, such as corescale-runs/scan-1234/1"
 
 
 def _must_hold_no_others(path: Path) -> None:
-    """Raises StoreError, with the command that shows the last one, if the folder is of many experiments' runs."""
+    """Raises StoreError if the folder holds runs of many experiments; the error names the command that shows the last
+    one."""
     inside = [] if paths.exists(path / PLAN) else [plan.parent for plan in path.glob(f"*/*/{PLAN}")]
     if inside:
         last = max(inside, key=lambda run: run.stat().st_mtime)
@@ -125,7 +127,8 @@ def _must_hold_no_others(path: Path) -> None:
 
 
 def _must_be_files(path: Path) -> None:
-    """Raises StoreError if there is no folder, or if reading would never end, as with a pipe."""
+    """Raises StoreError if there is no folder, or if a file is a pipe or the like, from which reading would never
+    end."""
     try:
         path.stat()
     except OSError as error:
@@ -159,7 +162,7 @@ def _must_be_whole(path: Path, experiment: Experiment, history: History) -> None
 
 
 def runs(root: Path, wanted: Callable[[Experiment], bool]) -> Iterator[Run]:
-    """Every run under `root` of an experiment that is wanted; what cannot be read is passed over."""
+    """Every run under `root` of a wanted experiment. Runs that cannot be read are skipped."""
     for plan in sorted(root.glob(f"*/*/{PLAN}")):
         with contextlib.suppress(StoreError):
             if wanted(planned(plan.parent)[0]):
@@ -167,7 +170,7 @@ def runs(root: Path, wanted: Callable[[Experiment], bool]) -> Iterator[Run]:
 
 
 def planned(path: Path) -> tuple[Experiment, str, str]:
-    """What a run was asked to do, by which launcher, and with which option of it."""
+    """The experiment of a run, its launcher, and the launcher's option."""
     plan = read_object(path / PLAN)
     if "format" not in plan or "corescale" not in plan:
         raise StoreError("is not a plan of a run", where=str(path / PLAN), remedy="give the folder of a run")
@@ -194,7 +197,7 @@ def planned(path: Path) -> tuple[Experiment, str, str]:
 
 
 class _Told(BaseModel):
-    """A part of environment.json; what else is in it is shown as it is."""
+    """A part of environment.json. Its other fields are shown as they are."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -219,7 +222,7 @@ class _Described(_Told):
 
 
 class _Circumstances(_Told):
-    """What readers rely on."""
+    """The fields on which readers rely."""
 
     created: float = Field(0.0, ge=0, lt=YEAR_9999)
     machine: _Described
@@ -229,7 +232,7 @@ class _Circumstances(_Told):
 
 
 def circumstances(path: Path) -> dict[str, Any]:
-    """environment.json of a run; raises StoreError, also if a part of it is not of its type."""
+    """environment.json of a run; raises StoreError, also if a field has the wrong type."""
     values = {"variables": {}, "description": {}} | read_object(path / ENVIRONMENT)
     try:
         _Circumstances.model_validate(values)
@@ -242,7 +245,7 @@ def circumstances(path: Path) -> dict[str, Any]:
 
 
 MOST = 64 << 20
-"""bytes of plan.json and environment.json"""
+"""largest plan.json and environment.json in bytes"""
 
 
 def read_object(path: Path) -> dict[str, Any]:

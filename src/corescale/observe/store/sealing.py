@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A forecast that is written down before its p is measured, with the fingerprint of the records behind it."""
+"""Sealed forecasts: written down before their p is measured, with a fingerprint of the records they were made from."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,8 @@ def is_there(folder: Path) -> bool:
 
 
 def sealed(run: Run) -> Sequence[Mapping[str, Any]] | None:
-    """The forecasts of a run, None if none were sealed; raises StoreError if they cannot have come first."""
+    """The sealed forecasts of a run, or None; raises StoreError if they cannot have been made before the
+    measurement."""
     if not is_there(run.folder):
         return None
     values = read_object(run.folder / FILE)

@@ -27,7 +27,8 @@ LONGEST = 100
 
 
 def of(result: Result, scan: Scan | None, rows: pd.DataFrame | None = None) -> tuple[Chart, ...]:
-    """The charts of the study, then those of every run whose names are not taken.
+    """The charts of the study, followed by the charts that every run has, except those with a name that is already
+    taken.
 
     `rows` is the frame that declared charts read, by default that of the result's own records.
     """
@@ -39,14 +40,14 @@ def of(result: Result, scan: Scan | None, rows: pd.DataFrame | None = None) -> t
 
 
 def of_study(result: Result, rows: pd.DataFrame | None) -> tuple[Chart, ...]:
-    """The declared charts, and those of what the study says."""
+    """The declared charts, and the charts of the study's answers."""
     own = of_declared(rows, result.experiment) if rows is not None else ()
     said = result.conclusion.answers if isinstance(result.conclusion, Study) else ()
     return (*own, *(chart.labelled(result.origins) for chart in of_answers(said)))
 
 
 def of_declared(rows: pd.DataFrame, experiment: Experiment) -> tuple[Chart, ...]:
-    """The declared charts in their order, one for each level of `each`, of the rows that they ask for."""
+    """The declared charts in order, each of its selected rows, one for each level of `each`."""
     wanted = [output for output in experiment.study.outputs if isinstance(output, outputs.Chart)]
     made = [declared(chart, rows, experiment) for one in wanted for chart in _each(one, rows)]
     return tuple(chart for chart in made if chart is not None)

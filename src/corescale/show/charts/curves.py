@@ -26,12 +26,12 @@ class Step:
     overhead: Interval
     oversubscribed: bool = False
     layout: str = ""
-    """what distinguishes it from others of the same p"""
+    """what distinguishes the step from others with the same p"""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Every p of one setting of all else. `model` is p and speedup along the fitted model, if one is to be shown."""
+    """The steps of one curve, in order of p. `model`: p and speedup along the fitted model, if one is to be shown."""
 
     label: str
     steps: tuple[Step, ...]
@@ -45,7 +45,7 @@ Lines = Sequence[tuple[str, str, Sequence[Line]]]
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """What is shown for each step: the attribute of that name, and its axis."""
+    """A quantity to draw: the attribute of a step with that name, and its axis."""
 
     name: str
     shown: Callable[[Interval], text.Shown]
@@ -67,8 +67,8 @@ QUANTITIES: Mapping[str, Quantity] = {
     "efficiency": Quantity("efficiency", text.share, Axis("efficiency", "percent", zero=True), (1.0,)),
     "overhead": Quantity("overhead", text.share, Axis("overhead", "percent", zero=True), (0.0,)),
 }
-"""efficiency: the share of the cores' time that went into speedup. overhead: f = 1/e - 1 (Qiu et al. 2010), in which
-causes add up. Speedup is drawn with the ideal line and the models, on logarithmic axes."""
+"""efficiency: speedup divided by p / p_ref. overhead: f = 1/e - 1 (Qiu et al. 2010), in which causes add up. Speedup is
+drawn with the ideal line and the models, on logarithmic axes."""
 
 
 def over_p(kind: str, name: str, title: str, caption: str, lines: Lines, p_ref: int) -> Chart:
@@ -142,7 +142,7 @@ def _models(lines: Sequence[Line]) -> list[Series]:
 
 
 def line(curve: Curve) -> Line:
-    """The line of a scan's curve; with its model, if there are enough levels of p to refute that."""
+    """The line of a scan's curve, with its model if there are enough levels of p to test it."""
     steps = tuple(
         Step(row.p, row.speedup, row.efficiency, row.overhead, row.oversubscribed, " ".join(below(row.configuration)))
         for row in curve.rows

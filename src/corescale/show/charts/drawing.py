@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 (more than 300 lines: every mark of a chart, by one library)
-"""The chart as a picture, by matplotlib: SVG that follows a page's colours or is a file of its own, and PNG.
+"""Draws charts with matplotlib, as PNG, as SVG files, and as SVG elements that use a page's colours.
 
-In SVG each mark says its value to a screen reader, and to the script of a page that shows it at the pointer.
+In SVG, each mark carries its value as text, for screen readers and for the page's script, which shows it at the
+pointer.
 """
 
 import html
@@ -33,13 +34,13 @@ LINES = ("-", "--", ":", "-.")
 
 
 def _seconds(value: float) -> str:
-    """The value with the prefix that leaves no zeros after a point: `500 ms`, `2 s`."""
+    """The value with a unit prefix such that no zeros follow a decimal point: `500 ms`, `2 s`."""
     factor, unit = next(((f, u) for f, u in ((1.0, "s"), (1e3, "ms")) if abs(value) * f >= 1), (1e6, "us"))
     return f"{value * factor:g} {unit}" if value else "0"
 
 
 def _number(value: float) -> str:
-    """`200`, `20k`: with a prefix if it has many digits."""
+    """A number, with a prefix if it has many digits: `200`, `20k`."""
     return PREFIXED(value) if abs(value) >= 1e4 or 0 < abs(value) < 1e-3 else f"{value:g}"
 
 
@@ -58,22 +59,22 @@ WRITERS: dict[Format, Callable[[float], str]] = {
     "bytes": _memory,
 }
 BAR = 0.55
-"""opacity of a bar, so that its interval is seen before it"""
+"""opacity of a bar, so that its interval is visible in front of it"""
 GROUP_WIDTH = 0.8
-"""width of a category's bars together, where categories are 1 apart"""
+"""total width of a category's bars, if categories are 1 apart"""
 
 NewFigure = Callable[..., Figure]
 
 LETTERS, WHOLE = 9.0, 200
-"""letters of an axis's title in a line: vertical, for each inch of a panel's height; horizontal"""
+"""letters per line of an axis title: of a vertical one, per inch of the panel's height; of a horizontal one"""
 
 
 def plotted(charts: Sequence[Chart], name: str, axes: Axes | None) -> Axes:
-    """The chart of that name, or the first if the name is empty, on these axes; raises UsageError for an unknown name.
+    """Draws the named chart, or the first if the name is empty, on these axes; raises UsageError for an unknown name.
 
     Without axes, it is drawn in a new figure of pyplot's, and the axes of its first panel are returned.
     """
-    from matplotlib import pyplot  # noqa: PLC0415  chooses what shows figures, which only this needs
+    from matplotlib import pyplot  # noqa: PLC0415  selects a backend, which only this needs
 
     found = next((one for one in charts if name in ("", one.name)), None)
     if found is None:
@@ -89,7 +90,7 @@ def plotted(charts: Sequence[Chart], name: str, axes: Axes | None) -> Axes:
 
 
 def draw_on(axes: Axes, chart: Chart) -> None:
-    """Draw a chart of one panel on somebody's axes; raises UsageError for one of several."""
+    """Draws a chart of one panel on given axes; raises UsageError for a chart of several panels."""
     if len(chart.panels) != 1:
         raise UsageError(f"the chart {chart.name} has {len(chart.panels)} panels", remedy="leave out ax")
     _panel(axes, chart, chart.panels[0])
@@ -101,7 +102,7 @@ def draw_on(axes: Axes, chart: Chart) -> None:
 
 
 def _titled(chart: Chart, new: NewFigure = Figure) -> Figure:
-    """With the title inside, if the page has none."""
+    """The figure of a chart, with the title inside."""
     figure = _figure(chart, new)
     lines = textwrap.wrap(text.clean(chart.title), 92 if chart.wide else 44)
     figure.set_size_inches(figure.get_figwidth(), figure.get_figheight() + 0.3 * len(lines))
@@ -127,7 +128,7 @@ def _figure(chart: Chart, new: NewFigure = Figure) -> Figure:
         _panel(axes, chart, panel)
         if len(chart.panels) > 1:
             axes.set_title(" · ".join(filter(None, (panel.row, panel.column))), fontsize=10.5, color=MUTED)
-    for axes in grid.flat:  # when all is drawn: a limit once set keeps a shared range from growing
+    for axes in grid.flat:  # after all is drawn, because setting a limit keeps a shared range from growing
         if chart.y.zero and not chart.turned and axes.get_ylim()[0] > -0.05 * axes.get_ylim()[1]:
             axes.set_ylim(bottom=0)
     for axes in grid[:-1].flat:
@@ -139,7 +140,7 @@ def _figure(chart: Chart, new: NewFigure = Figure) -> Figure:
 
 
 def _above(figure: Figure, chart: Chart) -> None:
-    """Legend and notices over the axes, where they can cover no mark."""
+    """Puts legend and notices above the axes, where they cover no marks."""
     notice = " · ".join(chart.notices)
     if notice and len(chart.panels) == 1:
         figure.axes[0].set_title(notice, loc="right", color=ALARM, weight="bold", fontsize=9.5)
@@ -195,7 +196,7 @@ def _scales(axes: Axes, chart: Chart) -> None:
 
 
 def _categories(axes: Axes, name: Literal["x", "y"], labels: Sequence[str], chart: Chart) -> None:
-    """Writes names at 0, 1, ...; on an upright axis they read from the top."""
+    """Writes the names of categories at 0, 1, ...; on a vertical axis they start at the top."""
     shown = [text.clean(label) for label in labels]
     slanted: Any = {"rotation": 30, "ha": "right", "rotation_mode": "anchor"} if name == "x" and chart.crowded else {}
     getattr(axes, f"set_{name}ticks")(range(len(shown)), shown, **slanted)
@@ -249,20 +250,20 @@ def _bars(axes: Axes, chart: Chart, series: Series) -> None:
 
 
 def _say(series: Series, drawn: Iterable[Artist]) -> None:
-    """Gives each mark its words as a link address, the only text of a mark that matplotlib writes into SVG."""
+    """Stores each mark's text as a link address, because matplotlib writes no other text of a mark into SVG."""
     for mark, artist in zip(series.marks, drawn, strict=True):
         artist.set_url(mark.says)
 
 
 def _spans(axes: Axes, chart: Chart, series: Series) -> None:
-    """Horizontal bars, each from its beginning."""
+    """Draws horizontal bars, each from its own start."""
     begins = [mark.begins or 0.0 for mark in series.marks]
     lengths = [end - begin for end, begin in zip(_values(series), begins, strict=True)]
     _say(series, axes.barh(_places(chart, series), lengths, 0.72, begins, color=look.of(series.slot).colour))
 
 
 def _steps(axes: Axes, chart: Chart, series: Series) -> None:
-    """Horizontal bars. Each begins at the end of the one before, and a thin line leads down to it."""
+    """Draws horizontal bars. Each begins at the end of the one before, and a thin line connects them."""
     colour = look.of(series.slot).colour
     for at, mark in zip(_places(chart, series), series.marks, strict=True):
         begins, length = mark.begins or 1.0, float(mark.y) - (mark.begins or 1.0)
@@ -301,7 +302,7 @@ def _points(axes: Axes, chart: Chart, series: Series, x: Sequence[float]) -> Non
 
 
 def _size(series: Series) -> float:
-    """Square points, smaller if there are many."""
+    """The area of a point in square points, smaller if there are many."""
     if series.kind == "bars":
         return 18
     return 46 if series.slot == look.NOISY else 34 if len(series.marks) < 40 else 20
@@ -316,12 +317,12 @@ def _whiskers(axes: Axes, chart: Chart, series: Series, x: Sequence[float], widt
     at, low, high = zip(*ends, strict=True)
     along = axes.hlines if chart.turned else axes.vlines
     along(at, low, high, color=ink, linewidth=width, zorder=5 if series.kind == "bars" else 3)
-    if series.kind == "bars":  # with ends, so that a short one is seen
+    if series.kind == "bars":  # with caps, so that short intervals are visible
         axes.scatter([*at, *at], [*low, *high], s=30, marker="_", color=ink, zorder=5)
 
 
 def _written(axes: Axes, chart: Chart, panel: Panel) -> None:
-    """What a forest's rows say, beside them."""
+    """Writes the numbers of a forest's rows next to them."""
     said = {str(mark.x): mark.written for series in panel.series for mark in series.marks}
     for side in ("left", "right"):
         axes.spines[side].set_visible(False)
@@ -369,7 +370,7 @@ STYLE: dict[Any, Any] = {
 
 
 Draw = Callable[[], Figure]
-"""Called under STYLE."""
+"""Draws a figure; it is called with STYLE in effect."""
 
 
 def write(chart: Chart, folder: Path) -> tuple[Path, Path]:
@@ -383,7 +384,8 @@ def svg(chart: Chart) -> str:
 
 
 def inline(name: str, alternative: str, draw: Draw) -> str:
-    """The same of any picture: text stays text, colours of look.py are the page's, identifiers begin with `name`."""
+    """An SVG element of any figure. Text stays text, the colours of look.py become the page's, and identifiers begin
+    with `name`."""
     with mpl.rc_context(STYLE):
         drawn = _svg(alternative, draw(), "none")
     drawn = re.sub(r'\b(id="|url\(#|xlink:href="#)', rf"\g<1>{name}-", drawn)
@@ -410,8 +412,8 @@ def save(name: str, alternative: str, draw: Draw, folder: Path) -> tuple[Path, P
 
 
 def _svg(alternative: str, figure: Figure, paper: str) -> str:
-    """The SVG, drawn under STYLE, without matplotlib's style element, which would apply to a whole page; its two lines
-    are attributes here."""
+    """The SVG of a figure. Matplotlib's style element is replaced by attributes, because it would apply to the whole
+    page."""
     file = io.StringIO()
     figure.savefig(file, format="svg", facecolor=paper, metadata={"Date": None, "Creator": None})
     drawn = re.sub(r"<(metadata|style)\b.*?</\1>", "", file.getvalue(), flags=re.DOTALL)

@@ -9,7 +9,7 @@ from corescale.show import text
 from corescale.show.charts.model import Axis, Chart, Format, Mark, Panel, Series, doubling, finite_ends
 
 WIDE_RANGE = 2.5
-"""Largest over smallest estimate from which the axis is logarithmic."""
+"""Ratio of the largest to the smallest estimate above which the axis is logarithmic."""
 
 Groups = Sequence[tuple[str, Sequence[tuple[str, Interval, bool]]]]
 """name of a series, and its rows: name, estimate, whether oversubscribed"""
@@ -27,7 +27,8 @@ def forest(
     reference: float | None = 1.0,
     aside: Mapping[str, str] = types.MappingProxyType({}),
 ) -> Chart:
-    """Rows in the order given, first on top. Names must differ over all groups; `aside`: what a hover adds to one."""
+    """A forest with rows in the given order, first on top. Names must be unique. `aside`: text that a hover adds to a
+    name."""
     rows = [(label, row) for label, group in groups for row in group]
     values = [row[1].estimate for _, row in rows]
     log = format == "times" and min(values) > 0 and max(values) > WIDE_RANGE * min(values)

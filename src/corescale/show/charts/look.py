@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Colours and shapes of every chart.
 
-The palette follows Okabe and Ito's, which colour-blind people can distinguish; shapes differ too, so that no meaning
-is carried by colour alone. In a page each is a CSS variable (html/templates/report.css), so that dark pages work.
+The palette follows Okabe and Ito's, which colour-blind people can distinguish. Shapes differ too, so that no meaning
+depends on colour alone. In a page each colour is a CSS variable (html/templates/report.css), so that there can be a
+dark page.
 """
 
 import functools
@@ -37,7 +38,7 @@ INK, MUTED, GRID, ALARM, PAPER = "#1b1f24", "#68717d", "#dfe3e8", "#c23b00", "#f
 REST = (Look(ALARM, "X"), Look(MUTED, "o"), Look(GRID, "o"))
 """looks of the slots -1, -2 and -3"""
 NOISY = -1
-"""slot of what noise flagged"""
+"""slot of launches that are flagged as noisy"""
 
 VARIABLES = {INK: "--ink", MUTED: "--muted", GRID: "--grid", ALARM: "--alarm", PAPER: "--paper"} | {
     look.colour: f"--series-{k + 1}" for k, look in enumerate(SERIES)

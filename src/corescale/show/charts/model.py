@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a chart shows, apart from how: marks, axes, panels, reference lines and words. drawing.py draws it."""
+"""The content of a chart: marks, axes, panels, reference lines and words. drawing.py draws it."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,7 @@ from typing import Literal
 from corescale.conclude.stats import Interval
 
 Place = float | str
-"""A number on a continuous axis, a name on one of categories."""
+"""A position: a number on a continuous axis, or a name on an axis of categories."""
 Format = Literal["number", "times", "percent", "change", "seconds", "bytes"]
 """How an axis writes its numbers: 12, 1.5×, 50%, +5%, 0.2 s, 3.0 MiB. A percentage is stored as a share."""
 
@@ -27,50 +27,51 @@ class Mark:
     low: float | None = None
     high: float | None = None
     value: float | None = None
-    """number that the colour of a cell means"""
+    """the number that a cell's colour represents"""
     begins: float | None = None
     """where the bar of a span or a step starts"""
     written: str = ""
-    """text of a cell: its number, with * if oversubscribed; of a forest's or ladder's row: estimate and interval"""
+    """text of a cell (its number, with * if oversubscribed), or of a row of a forest or ladder (estimate and
+    interval)"""
     hollow: bool = False
-    """more threads than cores were asked for"""
+    """whether more threads than cores were asked for"""
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
     """Marks of one kind under one name.
 
-    curve: points joined, with a band and whiskers if there are intervals. points, bars: with whiskers. cells: a heat
-    map. spans: horizontal bars, each from its beginning. steps: the same with whiskers, each linked to the next.
-    dashed: what would be ideal. dotted: a fitted model.
+    curve: points joined by lines, with a band and whiskers if there are intervals. points, bars: with whiskers. cells:
+    a heat map. spans: horizontal bars, each from its own start. steps: the same, with whiskers, and each linked to the
+    next. dashed: the ideal. dotted: a fitted model.
     """
 
     kind: SeriesKind
     label: str
     marks: tuple[Mark, ...]
     slot: int = 0
-    """number of its look; negative ones are grey or stand out (look.REST)"""
+    """number of its look; negative numbers are grey or highlighted looks (look.REST)"""
     style: int = 0
     """number of the line style of a curve (drawing.LINES)"""
 
     @property
     def name(self) -> str:
-        """Its label, or another name for one that the legend leaves out."""
+        """Its label, or, for a series without a legend entry, another name."""
         return self.label or f"{self.kind} {self.slot}"
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """`categories` are the names in order of an axis that has no numbers."""
+    """An axis. `categories`: the names, in order, if the axis has no numbers."""
 
     title: str
     format: Format = "number"
     log: bool = False
-    """to base 2"""
+    """whether it is logarithmic, to base 2"""
     zero: bool = False
     """whether it must show 0"""
     ticks: tuple[float, ...] = ()
-    """empty: as the renderer finds fit"""
+    """empty: chosen by the renderer"""
     categories: tuple[str, ...] = ()
 
 
@@ -85,26 +86,26 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A chart with its words. `x` and `y` belong to every panel; a `turned` one is drawn with x upright."""
+    """A chart with its text. All panels have the axes `x` and `y`. If it is `turned`, x is the vertical axis."""
 
     name: str
     title: str
     caption: str
     alternative: str
-    """all of it in words, for those who cannot see it"""
+    """the whole chart in words, for people who cannot see it"""
     x: Axis
     y: Axis
     panels: tuple[Panel, ...]
     references: tuple[float, ...] = ()
-    """lines across, at these y"""
+    """values of y at which reference lines are drawn"""
     turned: bool = False
     wide: bool = False
     height: float = 3.5
-    """inches of a panel, at a width of 5, or 10.4 for a wide chart"""
+    """height of a panel in inches, at a width of 5, or 10.4 for a wide chart"""
     own_y: bool = False
-    """each panel has its own range of y"""
+    """whether each panel has its own range of y"""
     origins: tuple[str, ...] = ()
-    """fake, simulated, extrapolated: said on the chart itself"""
+    """fake, simulated, extrapolated; printed on the chart itself"""
 
     @property
     def rows(self) -> tuple[str, ...]:
@@ -127,14 +128,14 @@ class Chart:
 
     @property
     def legend(self) -> tuple[Series, ...]:
-        """The series to name; none if a name would say nothing."""
+        """The series in the legend; none if there is only one."""
         named = tuple(series for series in self.series if series.label and series.kind != "cells")
         on_axis = {series.label for series in named} <= set(self.x.categories)
         return named if len(named) > 1 and not on_axis else ()
 
     @property
     def styled(self) -> bool:
-        """Whether curves differ in line style, too: then there are too many for bands."""
+        """Whether curves also differ in line style; if so, there are too many for bands."""
         return any(series.style for series in self.series)
 
     @property
@@ -148,7 +149,7 @@ class Chart:
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What must be read before any number: where the numbers are from, and what a hollow mark is."""
+        """What must be read before the numbers: their origin, and what a hollow mark means."""
         marked = any(mark.hollow for mark in self.marks())
         sign = "*" if self.cells else "hollow"
         return (*self.origins, *([f"{sign}: oversubscribed"] if marked else []))
@@ -171,7 +172,7 @@ class Chart:
 
     @property
     def legend_columns(self) -> int:
-        """How many entries of the legend fit side by side, beside the notices where there are panels."""
+        """How many entries of the legend fit side by side, and next to the notices if there are panels."""
         longest = max((len(series.label) for series in self.legend), default=1)
         taken = len(" · ".join(self.notices)) if len(self.panels) > 1 else 0
         return max(1, (self.letters - taken) // (longest + 7))
@@ -183,8 +184,7 @@ class Chart:
                 yield from series.marks
 
     def labelled(self, origins: Sequence[str]) -> "Chart":
-        """The chart, labelled once with the origin of its numbers in picture, title and words, unless they were
-        measured."""
+        """The chart, with the origin of its numbers in picture, title and words, unless they were measured."""
         if not origins or self.origins:
             return self
         said = ", ".join(origins)
@@ -197,7 +197,7 @@ class Chart:
 
 
 def finite_ends(found: Interval) -> tuple[float | None, float | None]:
-    """The ends of an interval that are numbers, None for the others."""
+    """The ends of an interval, None for those that are not finite."""
     low, high = (end if end is not None and math.isfinite(end) else None for end in (found.low, found.high))
     return low, high
 
@@ -228,7 +228,8 @@ def decades(low: float, high: float) -> tuple[float, ...]:
 
 
 def binary(low: float, high: float) -> tuple[float, ...]:
-    """Ticks of bytes: 1, 2 or 5 times a power of ten, in the largest of KiB, MiB and GiB that the largest value has."""
+    """Ticks of bytes: 1, 2 or 5 times a power of ten, in the largest unit (KiB, MiB or GiB) that does not exceed the
+    largest value."""
     unit = 1024.0 ** max(1, min(3, math.floor(math.log(max(high, 1.0), 1024))))
     step = rounded((high - low) / (5 * unit))
     first, last = math.floor(low / (step * unit)), math.ceil(high / (step * unit))
@@ -236,5 +237,5 @@ def binary(low: float, high: float) -> tuple[float, ...]:
 
 
 def rounded(step: float) -> float:
-    """The smallest of 1, 2 and 5 times powers of ten that is not smaller."""
+    """`step`, rounded up to 1, 2 or 5 times a power of ten."""
     return next((found for k in range(-9, 12) for one in (1, 2, 5) if (found := one * 10.0**k) >= step), 0.0)

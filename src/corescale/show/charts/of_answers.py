@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Charts of a study's answers: measured overhead next to the fitted sums of factors, and differences level by level."""
+"""Charts of a study's answers: measured overheads with the fitted models, and differences by level."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,11 +21,11 @@ Marked = dict[tuple[SeriesKind, str], list[Mark]]
 HOW = "f = p T(p) / (p_ref T(p_ref)) - 1 against {x}, with intervals from ratios within blocks; dotted: fitted sums."
 
 MOST_TICKS = 4
-"""round numbers on the axis of a factor, beside 0"""
+"""most ticks on the axis of a factor, besides 0"""
 
 
 def of_answers(answers: Iterable[Answer | Modelled]) -> Iterator[Chart]:
-    """A chart for each statement about overhead, and for each about a difference that has several answers."""
+    """A chart for each statement about overhead, and for each statement about a difference with several answers."""
     by_name: dict[str, list[Answer | Modelled]] = {}
     for one in answers:
         by_name.setdefault(one.finding.name, []).append(one)
@@ -40,7 +40,7 @@ def of_answers(answers: Iterable[Answer | Modelled]) -> Iterator[Chart]:
 
 
 def _overheads(answers: Sequence[Modelled]) -> Chart:
-    """f of each configuration over the first factor that is claimed, a panel for each answer."""
+    """f of each configuration over the first claimed factor, with a panel for each answer."""
     finding, sizes = answers[0].finding, _sizes(answers)
     x = finding.claim.split("+")[0].strip()
     marked = {("", _at(one.at)): {**_measured(one, x, sizes), **_lines(one, x)} for one in answers}
@@ -50,7 +50,7 @@ def _overheads(answers: Sequence[Modelled]) -> Chart:
 
 
 def _bars(answers: Sequence[Modelled]) -> Chart:
-    """f of each configuration next to what every model says of it, in a panel for each size."""
+    """f of each configuration next to the predictions of every model, with a panel for each size."""
     finding, sizes = answers[0].finding, _sizes(answers)
     marked: dict[tuple[str, str], Marked] = {(size, ""): {} for size in dict.fromkeys(sizes.values())}
     for one in answers:
@@ -70,7 +70,7 @@ def _bars(answers: Sequence[Modelled]) -> Chart:
 
 
 def _panels(finding: Overheads, over: str, x: Axis, marked: Mapping[tuple[str, str], Marked]) -> Chart:
-    """Overhead over x, a panel for each row and column."""
+    """Overhead over x, with a panel for each row and column."""
     slots = {name: slot for slot, name in enumerate(dict.fromkeys(name for of in marked.values() for name in of))}
     panels = tuple(
         Panel(tuple(Series(*name, tuple(marks), slots[name]) for name, marks in of.items()), *place)
@@ -89,7 +89,7 @@ def _panels(finding: Overheads, over: str, x: Axis, marked: Mapping[tuple[str, s
 
 
 def _sizes(answers: Sequence[Modelled]) -> Mapping[Point, str]:
-    """What each point's size is called: the levels that are not the same for all."""
+    """The name of each point's size: the levels in which sizes differ."""
     points = [point for one in answers for point in one.points]
     levels = {name: {point.size[name] for point in points} for name in (points[0].size if points else ())}
     varied = [name for name, found in levels.items() if len(found) > 1]
@@ -112,7 +112,7 @@ def _mark(point: Point, x: str, called: str) -> Mark:
 
 
 def _fits(answer: Modelled) -> Iterator[tuple[str, OverheadFit]]:
-    """The claimed sum and its rival, each with its label. The rival is a better sum, or the same sum as fitted
+    """The claimed model and its rival, each with its label. The rival is a better model, or the same model fitted
     elsewhere."""
     assert answer.claimed is not None and answer.choice is not None, "asked for by the caller"
     yield answer.claimed.model, answer.claimed
@@ -123,7 +123,8 @@ def _fits(answer: Modelled) -> Iterator[tuple[str, OverheadFit]]:
 
 
 def _lines(answer: Modelled, x: str) -> Marked:
-    """What each fit predicts for the same configurations: a line for each p, or one from 0 if x is its only factor."""
+    """The predictions of each fit for the same configurations: a line for each p, or one line from 0 if x is the only
+    factor."""
     marked: Marked = {}
     for label, fit in _fits(answer):
         alone = fit.factors == (x,)
@@ -147,7 +148,7 @@ def _differences(answers: Sequence[Answer]) -> Chart:
 
 
 def _ticks(largest: float) -> tuple[float, ...]:
-    """0 and at most four round numbers. There are so few because those of a small factor are long."""
+    """0 and at most MOST_TICKS round numbers; more would overlap, because small numbers are long."""
     step = rounded(largest / MOST_TICKS)
     return tuple(round(k * step, 12) for k in range(MOST_TICKS + 1) if k * step <= largest) if step else ()
 

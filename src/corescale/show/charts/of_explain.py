@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The charts of a result of explain: rows, also over the time, timelines, CPUs in use, messages, parallel regions."""
+"""The charts of a result of explain: rows in total and over time, timelines, CPUs in use, messages, parallel
+regions."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -15,9 +16,9 @@ from corescale.show.explain import SHOWN, Shown, brief, own_regions
 SLOTS = {row: k if k < len(SERIES) else len(SERIES) - 1 - k for k, row in enumerate(LedgerRow)}
 """the look of each row, the same in every chart"""
 SITES = 60
-"""characters of a place in a chart"""
+"""most characters of a place in a chart"""
 MOST = 8
-"""regions that are shown"""
+"""most regions in a chart"""
 
 
 def views(shown: Shown) -> Iterator[Chart]:
@@ -56,7 +57,7 @@ def _spans(
     name: str, title: str, what: str, categories: Sequence[str], series: Sequence[Series],
     format: Format = "number", said: str = "",  # noqa: A002
 ) -> Chart:  # fmt: skip
-    """Lying bars, the first on top."""
+    """Horizontal bars, the first on top."""
     said = said or "; ".join(f"{mark.says} {mark.written}".strip() for one in series for mark in one.marks if mark.says)
     return Chart(
         name=name,
@@ -86,9 +87,10 @@ def _row(row: str, found: Shown) -> Series:
 def _stacked(
     name: str, title: str, what: str, places: Sequence[Shown], row: LedgerRow, parts: Sequence[tuple[float, float, str]]
 ) -> Chart:
-    """A bar for each place: computing, and after it the other row. `parts`: that row's time, the whole, and words."""
+    """A bar for each place: computing, followed by another row. `parts`: the other row's time, the total, and a
+    text."""
     names = [brief(one["place"])[:SITES] for one in places]
-    names = [f"{each}{' ' * names[:k].count(each)}" for k, each in enumerate(names)]  # equal ones are still two bars
+    names = [f"{each}{' ' * names[:k].count(each)}" for k, each in enumerate(names)]  # equal names must be two bars
     computing, rest = [], []
     for each, (part, whole, said) in zip(names, parts, strict=True):
         computing.append(_span(each, 0.0, whole - part, f"{each}: {whole - part:.3g} s computing"))
@@ -98,8 +100,8 @@ def _stacked(
 
 
 def _timelines(lines: Sequence[Shown], shown: Shown) -> Chart:
-    """What each thread did most of the time, part by part; blank if it was not on a CPU. Below it are the program's own
-    regions of that thread."""
+    """For each thread, the row that it spent most time in, part by part; blank if it was not on a CPU. Below it are the
+    program's own regions of that thread."""
     wall, categories, own = shown["wall"], list[str](), list[Mark]()
     several = len({line["process"] for line in lines}) > 1
     names = [f"{line['process']}/{line['thread']}" if several else str(line["thread"]) for line in lines]
@@ -132,7 +134,7 @@ def _over_time(shown: Shown) -> Chart:
 
 
 def _rows_over_time(shown: Shown) -> Chart:
-    """A curve for each row in which threads were at some time."""
+    """A curve for each row that any thread was in."""
     rows, wall = shown["rows_over_time"], shown["wall"]
     series = [
         Series("curve", row, tuple(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The charts of every run, from its conclusion: scaling, efficiency, overhead, ratios, order of time."""
+"""The charts of every run, from its conclusion: scaling, efficiency, overhead, ratios, launches in order of time."""
 
 from collections.abc import Mapping
 
@@ -20,11 +20,12 @@ from corescale.show.result import Result
 
 CONFIRMED = "confirmed:"
 MOST_CURVES, MOST_ROWS = 8, 40
-"""A chart with more curves or rows than this cannot be read; a study declares which of them it wants to see."""
+"""Most curves and rows of a readable chart. If there are more, the chart is left out, and a study can declare which to
+show."""
 FASTEST = 30
 """The most configurations of a tune that are drawn; the baseline is drawn, too."""
 FEWEST_STEPS = 2
-"""The fewest comparisons of a ladder; one alone is a ratio."""
+"""The fewest comparisons of a ladder; a single one is just a ratio."""
 GROUPS: Mapping[Phase, str] = {"measure": "measuring", "confirm": "confirming"}
 
 
@@ -55,7 +56,7 @@ def _curves(result: Result, scan: Scan) -> list[Chart]:
 
 
 def _weak(result: Result, rows: pd.DataFrame) -> Chart | None:
-    """Time over work at each p, a panel for each level of up to two other factors."""
+    """Time over work at each p, with a panel for each level of up to two other factors."""
     experiment = result.experiment
     if experiment.scaling.weak is None:
         return None
@@ -77,7 +78,7 @@ def _ladder(result: Result, rows: pd.DataFrame) -> Chart | None:
 
 
 def _forest(result: Result) -> Chart | None:
-    """Every paired ratio with its interval, the confirmed gain above them; the dashed line is "no difference"."""
+    """Every paired ratio with its interval, with the confirmed gain above them; the dashed line means no difference."""
     name, _ = result.ratios
     groups = _ratios(result)
     if not 0 < sum(len(rows) for _, rows in groups) <= MOST_ROWS:

@@ -17,7 +17,7 @@ from corescale.show.doctor import named, topology
 from corescale.topology import Part
 
 LEAF, LABEL, GAP = (1.5, 0.8), 0.4, 0.12
-"""width and height of a core, height of a label, and distance between boxes: units of the drawing"""
+"""width and height of a core, height of a label, and distance between boxes, in units of the drawing"""
 WIDEST = 14.0
 """inches"""
 COLOURS = {"core": PAPER, "NUMA node": SERIES[4].colour, "socket": MUTED} | {
@@ -28,7 +28,7 @@ COLOURS = {"core": PAPER, "NUMA node": SERIES[4].colour, "socket": MUTED} | {
 
 
 class Box(NamedTuple):
-    """A part, its size, and the boxes within it with the places of their upper left corners."""
+    """A part, its size, and the boxes inside it with their upper left corners."""
 
     part: Part
     width: float
@@ -53,7 +53,7 @@ def _figure(parts: Sequence[Part], title: str) -> Figure:
 
 
 def _within(part: Part) -> Box:
-    """In as many columns as make the whole about twice as wide as high."""
+    """Arranges the boxes inside a part, in as many columns as make it about twice as wide as high."""
     boxes = [_within(one) if one.parts else Box(one, *LEAF) for one in part.parts]
     wide, high = max(box.width for box in boxes) + GAP, max(box.height for box in boxes) + GAP
     columns = min(range(1, len(boxes) + 1), key=lambda n: abs(math.log(n * wide / (2 * high * -(-len(boxes) // n)))))

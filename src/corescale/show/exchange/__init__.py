@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results for other programs. A new format is one file and one line in EXPORTERS; the tests loop over the table."""
+"""Exports for other programs. A new format needs a file and a line in EXPORTERS; the tests loop over that table."""
 
 from collections.abc import Callable
 
@@ -26,9 +26,9 @@ EXPORTERS: dict[str, Callable[[Result], str]] = {
     "junit": ci.junit,
     "extrap": launches.extra_p,
 }
-"""json, csv, markdown: what hyperfine's users expect from --export-NAME. records: every launch, a line each."""
+"""json, csv and markdown are hyperfine's formats. records has a line for each launch."""
 
 
 def content(form: str, target: str, result: Result) -> str | bytes:
-    """What goes into the file: an exporter's text, or Parquet for records in a file of that name."""
+    """The content of the file: the exporter's text, or Parquet for records if the file name asks for it."""
     return launches.parquet(result) if form == "records" and target.endswith(PARQUET) else EXPORTERS[form](result)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What continuous integration reads: Bencher's metrics, the array of github-action-benchmark, and JUnit's XML."""
+"""Exports for continuous integration: Bencher's metrics, the array of github-action-benchmark, and JUnit XML."""
 
 import json
 import math
@@ -19,7 +19,7 @@ from corescale.show.naming import label
 from corescale.show.result import Result
 
 NANOSECONDS = 1e9
-"""unit of Bencher's own measure `latency`, in a second"""
+"""nanoseconds per second; Bencher's own measure `latency` is in nanoseconds"""
 
 
 def bencher(result: Result) -> str:
@@ -27,7 +27,7 @@ def bencher(result: Result) -> str:
     response = result.experiment.response
     measure, unit = ("latency", NANOSECONDS) if text.is_time(response) else (response.partition(":")[2], 1.0)
     found = {_name(result, chosen): {measure: _metric(value, unit)} for chosen, value in _values(result)}
-    if not isinstance(result.conclusion, Recommendation):  # whose ratios flatter the fastest
+    if not isinstance(result.conclusion, Recommendation):  # the ratios of a tune flatter the fastest
         named = "relative-time" if isinstance(result.conclusion, tuple) else "speedup"
         for configuration, ratio in result.ratios[1].items():
             if math.isfinite(ratio.estimate) and ratio.estimate > 0:
@@ -62,7 +62,7 @@ def github(result: Result) -> str:
 
 
 def _values(result: Result) -> Iterator[tuple[Configuration, Interval]]:
-    """The response of each configuration that gave one, which every table begins with."""
+    """The response of each configuration that reported it."""
     table = columns.of(result)
     for configuration, row in table.rows.items():
         value = table.columns[0].value(row, result)
@@ -95,14 +95,14 @@ def junit(result: Result) -> str:
 
 
 Case = tuple[str, float, str, str]
-"""Name, seconds, the element that says how it ended (empty: well), and why."""
+"""Name, seconds, the XML element for its outcome (empty if it passed), and the reason."""
 
 ENDS = {"holds": "", "does not hold": "failure"}
-"""how a finding ends; every other verdict is skipped"""
+"""outcomes of a finding's case; with any other verdict, it is skipped"""
 
 
 GATES: Mapping[Gate, str] = {"failed": "failure", "crashed": "error"}
-"""how a gate that did not pass ends its case; one that is not decided is skipped"""
+"""outcomes of a gate's case, if the gate did not pass; an undecided one is skipped"""
 
 
 def _findings(found: Study) -> Iterator[Case]:
@@ -120,7 +120,7 @@ def _configurations(result: Result) -> Iterator[Case]:
 
 
 def _undecided(found: Conclusion, compared: Comparison | None) -> bool:
-    """Whether the verb answered nothing, which its exit code says too."""
+    """Whether the verb gave no answer, as its exit code says too."""
     if isinstance(found, Recommendation):
         return not (found.answered and found.decided)
     return found.unsure if isinstance(found, Scan) else compared is not None and compared.decision == "too few blocks"

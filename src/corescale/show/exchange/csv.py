@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CSV, one line for each configuration: hyperfine's columns in its order, then `parameter_NAME`, then ours."""
+"""CSV with one line for each configuration: hyperfine's columns in its order, then `parameter_NAME`, then our own."""
 
 import csv
 import io

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hyperfine's JSON, field for field, so that its users' scripts read our runs.
+"""hyperfine's JSON, field for field, so that scripts for hyperfine can read our runs.
 
-Times in seconds, parameters as strings. Blocks, intervals and warnings are left out, because the format has no field
-for them; the JSON of `--json` has all.
+Times are in seconds, and parameters are strings. Blocks, intervals and warnings are left out, because the format has no
+fields for them. `--json` prints everything.
 """
 
 import json
@@ -31,7 +31,8 @@ class Benchmark:
 
     @property
     def counted(self) -> Sequence[Record]:
-        """The launches whose times may be used; all if none may, and `exit_codes` then says so."""
+        """The launches whose times may be used. If there are none, all launches, whose `exit_codes` then show the
+        failures."""
         return [record for record in self.launches if record.ok] or self.launches
 
     @property
@@ -55,7 +56,8 @@ def benchmarks(result: Result) -> tuple[Benchmark, ...]:
 
 
 def _name(result: Result, configuration: Configuration) -> str:
-    """A command of a comparison has the name that was given, with parameters filled in as hyperfine does."""
+    """The name of a configuration. A command of a comparison has its given name, with parameters filled in, as in
+    hyperfine."""
     given = configuration.get("command")
     if given is None:
         return result.line(configuration)
@@ -65,7 +67,7 @@ def _name(result: Result, configuration: Configuration) -> str:
 
 
 def summary(benchmark: Benchmark) -> Mapping[str, float | None]:
-    """hyperfine's eight numbers: means over launches, seconds; stddev None for one launch."""
+    """hyperfine's eight numbers, in seconds, over the launches; stddev is None for one launch."""
     times, counted = benchmark.times, benchmark.counted
     return {
         "mean": statistics.fmean(times),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every launch: as a line of CSV or a row of Parquet for R, pandas and DuckDB, and as JSON lines for Extra-P."""
+"""Exports every launch: as CSV or Parquet for R, pandas and DuckDB, or as JSON lines for Extra-P."""
 
 import json
 import math
@@ -22,7 +22,8 @@ def records(result: Result) -> str:
 
 
 def parquet(result: Result) -> bytes:
-    """The columns of `records` with their types; if some levels of a factor are words, all are. Needs pyarrow."""
+    """Parquet with the columns of `records` and their types. If any level of a factor is a word, its column is text.
+    Needs pyarrow."""
     import pandas as pd  # noqa: PLC0415  takes a third of a second to load
 
     heads, rows = _table(result)
@@ -45,9 +46,11 @@ def _values(record: Record, factors: list[str], metrics: list[str]) -> list[obje
 
 
 def extra_p(result: Result) -> str:
-    """A JSON line for each launch that succeeded, with p and every factor that is a number; words are the call path.
+    """A JSON line for each successful launch, with p and every numeric factor; levels that are words form the call
+    path.
 
-    `time` is the response. Extra-P models what grows, and the time of the same work shrinks: `core_seconds` is p T.
+    `time` is the response. Extra-P models growth, but the time of constant work shrinks with p, so there is also
+    `core_seconds`, which is p T.
     """
     lines = (line for record in result.records for line in _lines(result, record))
     return "".join(f"{json.dumps(line, allow_nan=False)}\n" for line in lines)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hyperfine's Markdown table, followed by the columns that it lacks, and with every warning beneath."""
+"""hyperfine's Markdown table, with additional columns at the right, and all warnings below."""
 
 import re
 from collections.abc import Iterator
@@ -48,7 +48,7 @@ def _cells(table: Table, row: Benchmark, factor: float) -> Iterator[str]:
 
 
 def _code(command: str) -> str:
-    """The text in as many backticks as it takes; a pipe would end the cell."""
+    """The text as code, in enough backticks. Pipes are escaped, because they would end the cell."""
     inside = text.clean(command).replace("|", "\\|")
     fence = "`" * (1 + max(map(len, re.findall("`+", inside)), default=0))
     pad = " " if inside.startswith("`") or inside.endswith("`") else ""

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 (more than 300 lines: every object of the JSON)
-"""Our own result as JSON, and its schema. OBJECTS says what each object has; types are those of the attributes.
+"""The result as JSON, and its schema. OBJECTS lists the keys of each object; their types are those of the attributes.
 
-NaN and infinity do not exist in JSON: they are null. Times in seconds, memory in bytes, shares as fractions.
+NaN and infinity do not exist in JSON, and are written as null. Times are in seconds, memory in bytes, shares are
+fractions.
 
 Format history
     2  plain names (`baseline`, `warnings`, `confirmation_pairs`, `model`, `tied_with`); 1, the first, had others.
@@ -41,24 +42,25 @@ Get = Callable[[Any, Result], Any]
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A value of an object; without more it is the attribute of that name."""
+    """A value of an object; by default the attribute of that name."""
 
     kind: Any = None
-    """its type; or the name of an object, in a list for many, in a tuple for one of several; None: the attribute's"""
+    """its type, or the name of an object; a list stands for an array of it, and a tuple for one of several. None: the
+    attribute's type"""
     of: Get | None = None
     says: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Object:
-    """What an object has."""
+    """The keys of an object."""
 
     made_of: type
-    """class whose attributes it shows, and whose docstring describes it"""
+    """the class with its attributes and its description (the docstring)"""
     paths: Mapping[str, str]
-    """keys that are attributes, and where these are"""
+    """key -> path of the attribute"""
     keys: Mapping[str, Key]
-    """keys of which there is more to say"""
+    """keys that need more than a path"""
 
 
 def _object(made_of: type, names: str, /, **keys: Key) -> Object:
@@ -68,7 +70,7 @@ def _object(made_of: type, names: str, /, **keys: Key) -> Object:
 
 
 def _tuple(**kinds: Any) -> Object:
-    """Made of a tuple: a key for each place."""
+    """An object made from a tuple, with a key for each position."""
     return Object(tuple, {}, {key: Key(kind, _of(itemgetter(k))) for k, (key, kind) in enumerate(kinds.items())})
 
 
@@ -101,7 +103,7 @@ BEST = Key(str | None, lambda found, _: found.choice.best.model if found.choice 
 REASON = Key(str, lambda found, _: found.choice.statement if found.choice else "")
 CONCLUSIONS = ("Scan", "Recommendation", "Comparison", "Study")
 OF_VERB = {"scan": "Scan", "tune": "Recommendation", "compare": "Comparison"}
-"""the conclusion that a verb has; a study may race"""
+"""the type of each verb's conclusion; a study may also race"""
 
 OBJECTS: Mapping[str, Object] = {
     "Interval": _object(Interval, "estimate low high confidence n"),
@@ -219,7 +221,7 @@ def to_dict(result: Result) -> Json:
 
 
 def finite(value: Any) -> Any:
-    """The same JSON values with null for every number that JSON does not have."""
+    """The same JSON values, with null for numbers that are not finite."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, Mapping):
@@ -228,7 +230,7 @@ def finite(value: Any) -> Any:
 
 
 def _json(kind: Any, found: Any, result: Result) -> Any:
-    """The JSON value: an object by the name that its key gives, else by its class."""
+    """The JSON value. The keys of an object are found by the name in its Key, or else by its class."""
     if found is None:
         return None
     if isinstance(kind, list):
@@ -250,7 +252,7 @@ def _keys(name: str) -> Mapping[str, tuple[Key, Get]]:
 
 @functools.cache
 def _own(name: str) -> Mapping[str, tuple[Key, Get]]:
-    """The same without columns; in place of `configuration` its keys."""
+    """The same without columns, and with the keys of `configuration` in its place."""
     of, found = OBJECTS[name], dict[str, tuple[Key, Get]]()
     for key in (*of.keys, *of.paths):
         path, asked = of.paths.get(key, key), of.keys.get(key, Key())
@@ -310,7 +312,7 @@ SIMPLE: Mapping[Any, Json] = {
 
 
 def _schema(kind: Any) -> Json:
-    """The schema of a `Key.kind`; a mapping is one already."""
+    """The schema of a `Key.kind`; a mapping is already a schema."""
     if isinstance(kind, Mapping):
         return dict(kind)
     if isinstance(kind, list):

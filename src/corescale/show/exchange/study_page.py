@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of a published run of a study, as Markdown: what was launched, what it says, and how to repeat it."""
+"""The page of a published run of a study, as Markdown: what was launched, the answers, and how to repeat it."""
 
 import time
 from collections import Counter
@@ -22,9 +22,9 @@ def page(
     pictures: Sequence[str],
     tables: Sequence[str],
 ) -> str:
-    """Markdown for the folder that also has the archive, the pictures and the tables, under these names.
+    """Markdown for a folder that also contains the archive, the pictures and the tables, under these names.
 
-    `findings` is Markdown (exchange/table.py); `study` is empty for one that does not ship.
+    `findings` is Markdown (exchange/table.py). `study` is the name of a study that ships, else empty.
     """
     blocks = [
         f"# {escaped(result.experiment.study.title)}",

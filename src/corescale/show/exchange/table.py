@@ -20,7 +20,8 @@ SUFFIX = {"csv": ".csv", "markdown": ".md"}
 
 
 def table(declared: outputs.Table, frame: "pd.DataFrame", experiment: Experiment) -> str:
-    """A row for each launch that succeeded, by factors and then replicates; Markdown names what was left out."""
+    """A row for each successful launch, sorted by factors and then replicates; in Markdown, with a note on what was
+    left out."""
     good = frame[frame["status"] == "ok"]
     by = [*(factor.name for factor in experiment.factors if factor.name in good), "machine", "replicate", "order"]
     rows = good.sort_values(list(dict.fromkeys(by)), kind="stable")
@@ -36,8 +37,8 @@ def findings(
     left_out: Sequence[str] = (),
     constants: Sequence[str] = (),
 ) -> str:
-    """Markdown: what all launches had; each statement, with what was found at each level; then whether the launches
-    agree in their results, and what was not measured, with the reason.
+    """Markdown: what all launches have in common; each statement with its answers; whether the launches agree in their
+    results; and what was not measured, with the reason.
     """
     lines = [f"Every launch has {escaped(', '.join(constants))}."] if answers and constants else []
     for name in dict.fromkeys(answer.finding.name for answer in answers):
@@ -50,9 +51,10 @@ def findings(
 
 
 def flat(found: Study) -> str:
-    """CSV of T = a + b work over the loads, in seconds with interval ends: a line for each p and other levels.
+    """CSV of the fits T = a + b work over the loads, in seconds with interval ends, with a line for each p and the
+    other levels.
 
-    Empty if weak scaling was not asked for, or is not what was measured.
+    Empty if weak scaling was not asked for, or was refused.
     """
     weak = found.found.weak
     if weak is None or weak.refusal or not weak.lines:
@@ -90,6 +92,6 @@ def escaped(line: str) -> str:
 
 
 def _plain(value: object) -> object:
-    """Whole numbers without a point."""
+    """Writes whole numbers without a decimal point."""
     whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e15
     return int(value) if whole and isinstance(value, float) else csv.plain(value)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""report.html: one file with the answer, the charts, every number and the records; it loads nothing.
+"""report.html: one file with the answer, the charts, every number and the records, which loads no other files.
 
-The templates (templates/) are Jinja2's with autoescape, and what enters them passes `text.clean`, so that nothing that
-a program or a person wrote becomes markup. JSON has its `<`, `>` and `&` spelt as escapes: no string ends its element.
+The templates (templates/) are Jinja2's with autoescape, and their values pass `text.clean`, so that no text of a
+program or user becomes markup. In JSON, `<`, `>` and `&` are escaped, so that no string can end its element.
 """
 
 import functools
@@ -36,16 +36,16 @@ Part = dict[str, Any]
 """Values for one part of the page, under the names that the templates use."""
 
 NUMBERS = "<section>\n<h2>Every configuration</h2>"
-"""where the numbers begin in a page; templates/report.html has it"""
+"""the beginning of the numbers in a page (templates/report.html)"""
 
 FOLDED = 200
-"""characters of a line that the page shows before a person opens it"""
+"""characters of a line that are shown before it is unfolded"""
 
 REST = 3
-"""lines beneath the headline that the page shows before a person opens the others"""
+"""lines below the headline that are shown before the others are unfolded"""
 
 MOST_MODELS = 12
-"""curves of a study whose models a page lists"""
+"""most curves of a study whose models a page lists"""
 
 
 def report(result: Result, frame: pd.DataFrame | None = None) -> str:
@@ -122,7 +122,7 @@ def embedded(values: Any) -> Markup:
 
 
 def curves_of(result: Result) -> Scan | None:
-    """The curves, also of a tune that varied threads."""
+    """The curves of a run, including those of a tune that varied threads."""
     if isinstance(result.conclusion, Study):
         found = result.conclusion.found
         return found if len(found.curves) <= MOST_MODELS else None
@@ -143,7 +143,7 @@ def _when(result: Result) -> str:
 
 
 def _headline(result: Result) -> Part:
-    """The first statement, in large type, in pieces of which every second is an interval; the other lines beneath."""
+    """The first statement, for large type, split so that every second piece is an interval; and the lines below it."""
     whole = headline.headline(result, "\n")
     for name in {label(record.configuration) for record in result.records}:
         if len(name) > FOLDED:
@@ -173,7 +173,7 @@ def figure(chart: charts.Chart) -> Part:
 def added(
     page: str, name: str, title: str, figures: Sequence[Part], head: Sequence[str], lines: Sequence[Sequence[str]]
 ) -> str:
-    """A report with a section of a program's own figures and a table, before the numbers that were measured.
+    """A report with an added section, before the measured numbers, that has a program's own figures and a table.
 
     It replaces the section of that name, if there is one. `lines` are cells under `head`, of which the
     first is a name. Raises UsageError for a page that is not a report.

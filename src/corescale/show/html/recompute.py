@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The data from which the page recomputes its ratios: blocks x configurations, how the verb reads them, and the ends of
-intervals by confidence and number of blocks. So the page needs no distributions of its own.
+"""The data from which the page recomputes its ratios: the table of blocks x configurations, the direction of ratios,
+and the ranks of interval ends by confidence and number of blocks, so that the page needs no distributions of its own.
 
 templates/recompute.js does with them what conclude/stats.py does, to 1e-9 (tests/browser/test_recompute.py).
 """
@@ -23,19 +23,19 @@ from corescale.show.naming import label
 from corescale.show.result import Result
 
 FEWEST = 2
-"""configurations, below which there is no ratio"""
+"""least number of configurations for a ratio"""
 
 CONFIDENCES = (0.8, 0.9, 0.95, 0.99)
-"""offered beside that of the run"""
+"""confidences that the page offers, besides that of the run"""
 
 
 def measured(result: Result) -> Mapping[str, Any] | None:
     """JSON values of the measuring blocks; None if nothing can be compared.
 
-    `values`: the response by block and configuration, null if there is none. `kept`: blocks that no disturbance from
-    outside hit; `calm`: they alone decided. `steps`: the steps of a quantised response, in all blocks and in the kept
-    ones. `confidences`: the ends of intervals. `read`: whether a ratio is the baseline over the other, or the other
-    over the baseline.
+    `values`: the response by block and configuration, null if there is none. `kept`: which blocks were not disturbed
+    from outside. `calm`: whether only those decided. `steps`: the steps of a quantised response, in all blocks and in
+    the kept ones. `confidences`: the ranks of interval ends. `read`: whether a ratio is baseline / other or other /
+    baseline.
     """
     times = table(result.records, result.experiment.response)
     if len(times.configurations) < FEWEST:
@@ -74,7 +74,7 @@ def measured(result: Result) -> Mapping[str, Any] | None:
 
 
 def _counts(cells: stats.Floats, kept: list[bool]) -> list[int]:
-    """How many values, or pairs, any choice of configurations and blocks leaves."""
+    """All numbers of values or pairs that a choice of configurations and blocks can leave."""
     there = [known[rows].astype(int) for known in (np.isfinite(cells), cells > 0) for rows in (slice(None), kept)]
     return sorted({0, *(int(n) for one in there for n in np.unique(one.T @ one))})
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the page says around its charts and its table: facts, notes, models, failures, the machine."""
+"""The sections of the page besides charts and table: facts, notes, models, failures, the machine."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -44,7 +44,7 @@ def _facts(result: Result) -> Iterator[tuple[str, str, str]]:
 
 
 def notes(result: Result) -> Iterator[str]:
-    """Lines beneath the table."""
+    """The lines below the table."""
     if isinstance(result.conclusion, Study):
         yield from (f"{one.finding.statement} {statements.answer(one)}" for one in result.conclusion.answers)
     yield headline.stop(result)
@@ -60,7 +60,8 @@ def notes(result: Result) -> Iterator[str]:
 
 
 def models(found: Scan | None) -> list[Part]:
-    """The model of every curve that can test one, with its parameters; a forecast says that it is extrapolated."""
+    """The model of every curve with enough levels to test one, with its parameters; forecasts are marked as
+    extrapolated."""
     if found is None:
         return []
     return [
@@ -93,11 +94,11 @@ WORDS = {
     "numa_node": "NUMA node",
     "sources": "probes",
 }
-"""how a stored name is written, if more than its underscores changes"""
+"""how stored names are written, if replacing underscores is not enough"""
 
 
 def environment(found: Mapping[str, Any]) -> list[Part]:
-    """Everything that is stored about the machine, each thing once, with its name in words."""
+    """Everything that is stored about the machine, with names in words."""
     subject = dict(found.get("subject", {}))
     programs = subject.pop("programs", {})
     rest = {name: value for name, value in found.items() if name not in ("machine", "description", "subject")}
@@ -130,7 +131,7 @@ def _word(name: str) -> str:
 
 
 def _flat(name: tuple[str, ...], value: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """The leaves that hold something, by their path; for the CPUs, how many there are of each kind."""
+    """The non-empty leaves, by path; for the CPUs, the number of each kind."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             yield from _flat((*name, str(key)), inner)

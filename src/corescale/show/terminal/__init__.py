@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A result on the terminal: the headline first, then what it rests upon. Pure: returns what rich can print.
+"""A result on the terminal: the headline first, then the numbers behind it. The functions only return what rich can
+print.
 
-A line names what a narrow terminal leaves out. Foreign text enters as `Text`, after `clean`, so neither markup nor
-escape sequences of a measured program have an effect. Meaning is never in colour alone.
+If a terminal is too narrow for some columns, a line names them. Foreign text is cleaned and passed as `Text`, so that
+markup and escape sequences of a measured program have no effect. No meaning depends on colour alone.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,19 +28,19 @@ from corescale.show.suggestion import suggestion
 from corescale.show.terminal import tables
 
 CANDIDATES_SHOWN = 12
-"""lines of a tune; the baseline and the answer are always among the candidates"""
+"""most candidates of a tune that are shown; they always include the baseline and the answer"""
 
 IN_FULL = "--report FILE or --json has them all"
 
 
 BRIEF_CANDIDATES, BRIEF_NOTES = 3, 2
-"""how many fit on one screen of 80 columns and 24 lines"""
+"""numbers of candidates and notes that fit on a screen of 80 columns and 24 lines"""
 
 
 def render(result: Result, *, brief: bool = False, model: bool = False) -> RenderableType:
     """The whole answer of a verb, with a gate's verdict as the first line.
 
-    `brief`: as much of it as one screen has; `model`: with models.
+    `brief`: only as much as fits on one screen. `model`: with models.
     """
     first = Text(headline.headline(result, "\n"), style="bold")
     if result.run:
@@ -69,7 +70,7 @@ def _body(result: Result, *, brief: bool, model: bool) -> Iterable[RenderableTyp
 
 
 def _timed(found: Timing, response: str) -> Iterable[RenderableType]:
-    """One command alone: the median and the CPU time beneath the first line."""
+    """A single command: the median and the CPU time, below the first line."""
     cpu = f"user {text.seconds(found.user)}, system {text.seconds(found.system)}"
     yield Text(f"median {text.value(found.median, response)}; {cpu}")
     if found.apart:
@@ -117,7 +118,8 @@ def _excluded(found: Recommendation) -> Iterable[Text]:
 
 
 def _studied(result: Result, found: Study) -> Iterable[RenderableType]:
-    """The findings, then the curves as a scan shows them; if there are more than MOST_ROWS rows, only their number."""
+    """The findings, followed by the curves as in a scan, or, if they have more than MOST_ROWS rows, by the number of
+    rows."""
     yield from findings(found.answers)
     if len(found.found.rows) <= MOST_ROWS:
         yield from _scanned(result, found.found, chart=False)
@@ -128,11 +130,11 @@ def _studied(result: Result, found: Study) -> Iterable[RenderableType]:
 
 
 MOST_ROWS = 24
-"""rows of a study's table on a terminal"""
+"""most rows of a study's table on a terminal"""
 
 
 def findings(answers: Sequence[Answer | Modelled]) -> Iterable[RenderableType]:
-    """Each statement, with what was found at each level beneath."""
+    """Each statement, with its answers at each level below it."""
     style = {"holds": "green", "does not hold": "red"}
     for name in dict.fromkeys(answer.finding.name for answer in answers):
         of = [answer for answer in answers if answer.finding.name == name]

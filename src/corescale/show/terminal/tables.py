@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables on a terminal: the columns of show/columns.py in the first shape that is narrow enough."""
+"""Tables on a terminal: the columns of show/columns.py, in the widest shape that fits."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -22,16 +22,16 @@ from corescale.show.result import Result
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How much room a table takes."""
+    """The shape of a table, which determines its width."""
 
     beside: bool
-    """intervals are next to their numbers, else beneath"""
+    """whether intervals are next to their numbers, and not below them"""
     importance: int
     """largest importance of the columns that are shown"""
 
     @property
     def full(self) -> bool:
-        """Whether a column for each factor is affordable."""
+        """Whether there is room for a column for each factor."""
         return self.importance >= FULL
 
 
@@ -39,18 +39,19 @@ SHAPES = (
     *(Shape(beside, importance) for beside in (True, False) for importance in (WIDE, FULL)),
     *(Shape(False, importance) for importance in (DERIVED, MAIN)),
 )
-"""The forms of a table from wide to narrow; the first that fits is printed."""
+"""The shapes of a table, from wide to narrow; the first that fits is printed."""
 
 
 @dataclass(frozen=True)
 class FirstThatFits:
-    """The table in the first shape that folds no line, else in the last; below it, what was left out."""
+    """The table in the first shape in which no line is folded, or else in the last; below it, a note on what was left
+    out."""
 
     table: columns.Table
     heads: Callable[[Shape], tuple[Sequence[str], Sequence[str]]]
-    """heads of the columns before and after the numbers"""
+    """headings of the columns before and after the numbers"""
     rows: Callable[[columns.Table, Shape], Iterable[Sequence[Text]]]
-    """cells of the shown columns, with those before and after them"""
+    """cells of the shown columns, and of the columns before and after them"""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Called by rich."""
@@ -92,7 +93,7 @@ def _p(result: Result, row: Row) -> Text:
 
 
 def candidates(result: Result, found: Recommendation, of: Sequence[Candidate]) -> RenderableType:
-    """Candidates of a tune: their levels before the numbers, and their part in the answer after them."""
+    """Candidates of a tune, with their levels before the numbers and their roles in the answer after them."""
     factors = [factor.name for factor in result.experiment.factors]
     return FirstThatFits(
         columns.of(result),
@@ -126,7 +127,7 @@ def comparisons(result: Result) -> RenderableType:
 
 
 def _cells(shown: columns.Table, configuration: Configuration, shape: Shape, alarm: str = "") -> list[Text]:
-    """Each number with its interval beside or beneath; the alarm beneath the cores that were used."""
+    """Each number with its interval next to it or below it; the alarm is below the cores used."""
     cells = []
     for column, (value, ends) in shown.cells(configuration):
         cell = Text.assemble(value, (" " if shape.beside else "\n", "") if ends else "", (ends, "dim"))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A declared chart (declare/outputs.py) over the frame of a run (conclude/frame.py).
 
-A new kind is a function and a line in KINDS, and its name in declare/outputs.py.
+A new kind needs a function, a line in KINDS, and its name in declare/outputs.py.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,9 +27,9 @@ class Kind:
 
     draw: Callable[[Asked], Chart]
     defaults: Mapping[str, str]
-    """columns if none is declared. A heat map's x and y are factors, its colour is the value"""
+    """default columns. In a heat map, x and y are factors, and the colour is the value"""
     numeric: bool = False
-    """x is a number"""
+    """whether x is a number"""
 
 
 _OVER_P = {"x": "p", "y": "time"}
@@ -49,9 +49,9 @@ KINDS: dict[outputs.ChartKind, Kind] = {
 
 
 def declared(chart: outputs.Chart, frame: pd.DataFrame, experiment: Experiment) -> Chart | None:
-    """The chart of the launches that it asks for, or None if none has what it shows.
+    """The chart of the selected launches, or None if none of them has a value to show.
 
-    Launches to normalise by may be others. UsageError for a column or level that is not there.
+    The launches to normalise by need not be among them. Raises UsageError for a missing column or level.
     """
     wanted = to_draw(chart, frame, experiment)
     if wanted is None:
@@ -63,7 +63,7 @@ def declared(chart: outputs.Chart, frame: pd.DataFrame, experiment: Experiment) 
 
 
 def to_draw(chart: outputs.Chart, frame: pd.DataFrame, experiment: Experiment) -> Asked | None:
-    """What `declared` draws the chart from."""
+    """The data from which `declared` draws the chart."""
     kind = KINDS[chart.kind]
     chart = chart.model_copy(update={key: name for key, name in kind.defaults.items() if not getattr(chart, key)})
     for name in filter(None, (chart.x, chart.y, chart.colour, chart.style, *chart.facet)):
@@ -85,7 +85,7 @@ def to_draw(chart: outputs.Chart, frame: pd.DataFrame, experiment: Experiment) -
 
 
 def at_zero(chart: outputs.Chart, rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows; those of `at_zero` at x = 0, next to every other level of its columns."""
+    """The rows, with those of `at_zero` moved to x = 0 and repeated at every other level of its columns."""
     if not chart.at_zero:
         return rows
     chosen, columns = selected(rows, chart.at_zero), list(chart.at_zero)
@@ -95,8 +95,8 @@ def at_zero(chart: outputs.Chart, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def normalised(asked: Asked) -> Asked:
-    """Each value divided by the statistic of the launches that the declaration names as 1; those are drawn launches if
-    there are any."""
+    """Divides each value by the statistic of the reference launches; these are taken from the drawn launches if there
+    are any."""
     wanted, rows, where = asked.chart.normalise, asked.rows, f"chart {asked.chart.name}"
     assert wanted is not None
     base = pd.Series(True, index=rows.index)

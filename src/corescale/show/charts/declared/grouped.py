@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values over a column, a series for each level of another: lines, bars, weak scaling, heat maps."""
+"""Charts of values over a column, with a series for each level of another: lines, bars, weak scaling, heat maps."""
 
 from dataclasses import replace
 from typing import Literal
@@ -19,7 +19,7 @@ OWN_RANGE = 1.5
 
 
 def lines(asked: Asked) -> Chart:
-    """The statistic over x, a line for each level of colour; a fitted model if the kind has one."""
+    """The statistic over x, with a line for each level of `colour`, and a fitted model if the kind has one."""
     return _grouped(asked, "curve")
 
 
@@ -76,7 +76,7 @@ def _asked_for(axis: Axis, name: Literal["x", "y"], asked: Asked) -> Axis:
 
 
 def weak(asked: Asked) -> Chart:
-    """Time over work with the line T = a + b work of each colour: a is what does not grow with the work."""
+    """Time over work, with the line T = a + b work for each colour; a is the time that does not grow with the work."""
     made, (shown, _), said, panels = _grouped(asked, "points"), asked.quantity(), [], []
     model = f"T = a + b {asked.chart.x}"
     for panel, (row, column, rows) in zip(made.panels, asked.panels(), strict=True):

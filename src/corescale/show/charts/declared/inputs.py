@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a declared chart is drawn from: the declaration, its launches, and how levels and numbers are written."""
+"""The inputs of a declared chart: the declaration, its launches, and the names of levels and numbers."""
 
 import math
 import re
@@ -18,17 +18,18 @@ from corescale.show import text
 from corescale.show.charts.model import Axis, Chart, Format, Mark, Panel, binary, finite_ends
 
 MANY = 20
-"""Launches from which a percentile bootstrap is no longer said to be too narrow."""
+"""With fewer launches than this, the caption says that a percentile bootstrap is too narrow."""
 
 MOST_ON_AXIS = 2
-"""conditions on the launches that count as 1 that an axis has room for; the caption says more"""
+"""most conditions on the reference launches (those that count as 1) that an axis names; if there are more, the caption
+names them"""
 
 Shown = Callable[[Interval], text.Shown]
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A declaration with its defaults, the launches it is about, and what they were part of."""
+    """A declaration with its defaults filled in, the launches it is about, and their experiment."""
 
     chart: outputs.Chart
     rows: pd.DataFrame
@@ -50,7 +51,7 @@ class Asked:
 
     @property
     def of_a_mark(self) -> list[str]:
-        """The columns that a mark is made from: to choose among rows of all columns takes many times as long."""
+        """The columns that a mark is made from. Selecting rows from only these is many times faster."""
         return [*dict.fromkeys((*self.groups, self.value, "oversubscribed"))]
 
     def panels(self) -> Iterator[tuple[str, str, pd.DataFrame]]:
@@ -75,11 +76,12 @@ class Asked:
         return sorted(found, key=natural)
 
     def coloured(self, rows: pd.DataFrame) -> Iterator[tuple[int, str, pd.DataFrame]]:
-        """Slot, label and launches of each level of colour that has any."""
+        """Slot, label and launches of each level of `colour` that has launches."""
         yield from self.by_level(self.chart.colour, rows)
 
     def by_level(self, name: str, rows: pd.DataFrame) -> Iterator[tuple[int, str, pd.DataFrame]]:
-        """Place, label and launches of each level of a column that has any; all of them if there is no column."""
+        """Position, label and launches of each level of a column that has launches; a single entry if there is no
+        column."""
         if not name:
             yield 0, "", rows
             return
@@ -88,7 +90,7 @@ class Asked:
                 yield place, named(name, level), chosen
 
     def logs(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Mean logarithm of y, a row for each block and a column for each level of x, from the smallest."""
+        """Mean logarithm of y, with a row for each block and a column for each level of x, in ascending order."""
         logs = rows.assign(_log=np.log(rows[self.chart.y].where(rows[self.chart.y] > 0)))
         return logs.pivot_table(index=["machine", "replicate"], columns=self.chart.x, values="_log", sort=True)
 
@@ -116,7 +118,7 @@ class Asked:
         return text.number, "number"
 
     def title(self) -> str:
-        """What the axis of the values says."""
+        """The title of the value axis."""
         name = text.quantity_name(self.experiment.response) if self.value == "time" else self.value.replace("_", " ")
         wanted = self.chart.normalise
         if wanted is None:
@@ -127,12 +129,12 @@ class Asked:
 
     @property
     def on_axis(self) -> bool:
-        """Whether the axis has room to say which launches count as 1; a panel's axis is short."""
+        """Whether the axis has room to name the launches that count as 1; the axes of panels are short."""
         wanted, room = self.chart.normalise, 1 if self.chart.facet else MOST_ON_AXIS
         return wanted is None or len(wanted.to) <= room
 
     def caption(self) -> str:
-        """The declared one, then what the numbers are."""
+        """The declared caption, followed by what the numbers are."""
         chart = self.chart
         fewest = int(self.rows.groupby(list(self.groups), dropna=False).size().min())
         what = f"{chart.statistic.capitalize()} of {fewest} launches or more" if fewest > 1 else "Single launches"
@@ -149,7 +151,7 @@ class Asked:
         return f"{chart.caption} {what}{error}.{one}{self.beside()}".strip()
 
     def beside(self) -> str:
-        """In words: what is averaged over, and what is missing."""
+        """A sentence that says what is averaged over, and what is missing."""
         cells = self.rows.assign(_=0).groupby(["_", *self.groups], dropna=False)
         columns = [*(factor.name for factor in self.experiment.factors), "machine"]
         mixed = [name for name in columns if name not in self.groups and cells[name].nunique().max() > 1]
@@ -201,7 +203,7 @@ def natural(level: Level) -> tuple[bool, Sequence[str | float]]:
 
 
 def named(column: str, level: Level) -> str:
-    """`threads=4`, `mimalloc`: a word needs no column before it. Empty without a column."""
+    """A level's name: `threads=4`, or `mimalloc`, because words need no column name. Empty without a column."""
     if not column:
         return ""
     return text.clean(level if isinstance(level, str) else f"{column}={level:g}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ratios of launches: a forest of them, their order in time, speedup and what follows from it."""
+"""Charts of ratios: forests, launches in order of time, speedup, efficiency and overhead."""
 
 import math
 from collections import ChainMap
@@ -27,7 +27,7 @@ RESTLESS = (
 
 
 def forest(asked: Asked) -> Chart:
-    """A row for each level of x, and of facets, grouped by colour."""
+    """A row for each level of x and of the facets, grouped by colour."""
     chart, (shown, written) = asked.chart, asked.quantity()
     groups = []
     for level in asked.levels(chart.colour) if chart.colour else [""]:
@@ -46,10 +46,12 @@ def forest(asked: Asked) -> Chart:
 
 
 def in_steps(asked: Asked) -> Chart:
-    """A rung for each step, or for each level of x: its speedup over the rung before, and over the first.
+    """A ladder, with a rung for each step or level of x, which shows the speedup over the rung before and over the
+    first.
 
-    The first is on top, and each bar begins where the one before ended, on a logarithmic axis: equal lengths are equal
-    factors. A rung without a launch, as on a machine of one core, is left out, and the caption says so.
+    The first rung is on top, and each bar begins where the one before ends. The axis is logarithmic, so that equal
+    lengths are equal factors. A rung without launches, as on a machine with one core, is left out, which the caption
+    says.
     """
     chart, confidence = asked.chart, asked.experiment.stop.confidence
     changes: list[outputs.Selection] = list(chart.steps) or [{chart.x: level} for level in asked.levels(chart.x)]
@@ -107,8 +109,7 @@ def _in_blocks(rows: pd.DataFrame, chart: outputs.Chart) -> "pd.Series[float]":
 
 
 def in_time(asked: Asked) -> Chart:
-    """Launches in the order made, each against the median of its own configuration; launches flagged for noise stand
-    out."""
+    """Launches in the order made, each divided by the median of its configuration; noisy ones are highlighted."""
     chart, rows = asked.chart, asked.rows
     keys = [
         name for name in dict.fromkeys((*(f.name for f in asked.experiment.factors), "p", "machine")) if name in rows
@@ -145,7 +146,7 @@ def in_time(asked: Asked) -> Chart:
 
 
 def scaling(asked: Asked) -> Chart:
-    """Speedup, efficiency or overhead from ratios within blocks, against the smallest x of the same curve."""
+    """Speedup, efficiency or overhead, from ratios within blocks to the smallest x of the same curve."""
     chart = asked.chart
     ps = [int(p) for p in asked.levels(chart.x)]
     lines: Lines = [(row, column, [_line(asked, label, of) for _, label, of in asked.coloured(rows)])
