@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which environment variables a program asks for. Preloaded, it appends to DIR/asked.log, where DIR is the
+ * Records which environment variables a program asks for. Preloaded, it appends to DIR/asked.log, where DIR is the
  * environment's CORESCALE_ENV_READS, a line for each variable of the list CORESCALE_KNOWN (names with commas
  * between them) when getenv or secure_getenv is first asked for it in a process, and before main a line for
  * each object that the loader has mapped, which begins with a slash. No line at all: no program loaded it.

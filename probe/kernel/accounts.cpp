@@ -18,7 +18,7 @@ namespace {
 
 struct memory {
   std::uint64_t resident = 0;
-  /// Memory that is neither of a file nor shared.
+  /// Private memory without a file.
   std::uint64_t anonymous = 0;
 };
 
@@ -165,8 +165,8 @@ void accounts::book(pid_t zombie, const rusage& usage) {
     ended_.push_back({zombie, seen.executable, seen.name, usage, seen.affinity});
 }
 
-/// The entry that a process shares: the entry of its executable after the first `listed_processes`, or the last entry if there are twice as
-/// many. Null if it gets a new one.
+/// The entry that a process shares with others, or null if it gets a new one. After the first `listed_processes`, processes share the
+/// entry of their executable; after twice as many entries, all share the last one.
 ended_process* accounts::shared_entry(const sighting& seen) {
   if (ended_.size() < listed_processes) return nullptr;
   const auto same = std::find_if(ended_.begin() + listed_processes, ended_.end(),
@@ -183,7 +183,7 @@ std::optional<schedule_times> accounts::schedule() const {
 }
 
 bool accounts::schedule_incomplete() const {
-  constexpr double rounding = 0.001;  // rusage rounds and starts at the fork, schedstat does neither
+  constexpr double rounding = 0.001;  // rusage is rounded and counts from the fork; schedstat is neither
   return !threads_.empty() || schedule().value_or(schedule_times{}).on_cpu + rounding < user() + system();
 }
 

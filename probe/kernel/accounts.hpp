@@ -43,15 +43,15 @@ struct schedule_times {
 
 class accounts {
  public:
-  /// Names the main process before it can be sampled. `schedstat` is what it had used before it executed the
-  /// program, and is not counted.
+  /// Names the main process before it can be sampled. `schedstat`: the time that it had used before it executed the program, which is not
+  /// counted.
   void introduce(pid_t process, const std::string& executable, std::string_view schedstat);
   /// From now on, every process should be in the version 2 group of this name or below it.
   void expect_in(const std::string& group) { group_ = "/" + group; }
   /// Reads every thread and process of the tree. Costs some microseconds a thread. Stops once a child has
   /// ended, so that sampling does not delay its reaping.
   void sample();
-  /// Reads what a zombie still shows. Call it between the process's end and wait4.
+  /// Reads what the kernel still shows of a zombie. Call it between the process's end and wait4.
   void last_look(pid_t zombie);
   void book(pid_t zombie, const rusage& usage);
 

@@ -14,7 +14,7 @@ struct hierarchy {
   std::string mount;
 };
 
-/// What a line of mountinfo says, if it mounts the hierarchy that is wanted.
+/// The mount in a line of mountinfo, if it is the wanted hierarchy.
 std::optional<hierarchy> hierarchy_of(std::string_view line, std::string_view controller, int version) {
   const auto dash = line.find(" - ");
   if (dash == line.npos) return {};
@@ -105,7 +105,7 @@ std::map<std::string, double> throttling::totals() const {
   return seconds;
 }
 
-/// Takes each group's difference before the largest: the largest total may belong to a group that is no longer held back.
+/// The largest of the groups' differences. (The group with the largest total may no longer be held back.)
 double throttling::seconds() const {
   double most = 0;
   for (const auto& [directory, now] : totals())

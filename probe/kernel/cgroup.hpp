@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where this process sits in the control groups, version 1, 2 or both side by side.
+// The place of this process in the control groups of version 1, version 2, or both.
 //
 // `root` is put before every path of /proc and of a mount, so that tests can show another machine.
 #pragma once
@@ -40,8 +40,8 @@ std::optional<std::uint64_t> statistic(const std::string& path, std::string_view
 class throttling {
  public:
   explicit throttling(std::string root = "") : root_(std::move(root)), before_(totals()) {}
-  /// Seconds for which the group that was held back longest was held back, of all groups around the process. Other groups may have been
-  /// held back at other times, so this is a lower bound.
+  /// Seconds for which a group was held back, of the group (among all around the process) for which that was longest. This is a lower
+  /// bound, because other groups may have been held back at other times.
   double seconds() const;
 
  private:

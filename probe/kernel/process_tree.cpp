@@ -62,7 +62,7 @@ std::multimap<pid_t, pid_t> children_by_parent() {
 
 bool runs(const state& of) { return of.letter != 'Z' && of.letter != 'X'; }
 
-/// The descriptor refers to the process that has the number now. If its parent is one of ours, it is the process that was listed. If it
+/// Opens a descriptor of the process that has this number now. If its parent is one of ours, it is the process that was listed. If it
 /// ends before the signal, the signal reaches nobody.
 bool kill_child_of(const std::set<pid_t>& parents, pid_t process) {
   const descriptor handle(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));

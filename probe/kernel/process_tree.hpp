@@ -10,8 +10,8 @@
 namespace corescale::probe {
 
 /// Every living or unreaped descendant, parents before children. A process born meanwhile may be missing.
-/// Once a child has ended, descendants below this process's own children may be missing, too: otherwise this would follow chains of
-/// processes that fork and end for as long as they live. So call it in a loop.
+/// Once a child has ended, descendants below this process's own children may be missing, too; otherwise this could follow a chain of
+/// processes that fork and end without an end. So call it in a loop.
 std::vector<pid_t> descendants();
 
 /// Whether SIGCHLD, which must be blocked, is pending because a child has ended.
@@ -34,7 +34,7 @@ std::vector<pid_t> kill_descendants();
 /// The process that traces `process`, which has ended and is not reaped yet. 0 if none does, or if `process` runs.
 pid_t tracer_of_zombie(pid_t process);
 
-/// Whether processes can be examined. They cannot once a program has left this process no descriptor.
+/// Whether processes can be examined. They cannot if the program has used up all descriptors.
 bool can_look();
 
 /// Continues a process that a signal has stopped.

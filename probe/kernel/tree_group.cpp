@@ -37,8 +37,8 @@ bool remove_empty(const std::string& directory) {
   return rmdir(directory.c_str()) == 0;
 }
 
-/// Removes groups whose spawner was killed before it could remove them, and ends what is in them. If
-/// corescale was killed with it, nobody else does. A group stays while its last process is ending.
+/// Removes groups whose spawner was killed before it could remove them, and ends their processes. Nobody else does so if corescale was
+/// killed together with the spawner. A group stays while its last process is ending.
 void sweep(const std::string& parent) {
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(opendir(parent.c_str()),
                                                     [](DIR* d) { return closedir(d); });
@@ -79,8 +79,7 @@ void govern_memory(const std::string& parent) {
   if (!lists(enabled, "memory", ' ')) write_file(parent + "/cgroup.subtree_control", "+memory");
 }
 
-/// Gives a group the tightest limit of its parent and those above. A runtime that reads only its own group's limit
-/// should find what binds it.
+/// Gives a group the tightest limit of its parent and all groups above, for runtimes that read only their own group's limit.
 void repeat_limit(const cgroup_place& parent, const std::string& group, const char* file) {
   std::uint64_t least = no_limit;
   for (const auto& directory : parent.ancestry()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 (more than 300 lines: all functions of an allocator, and what timing them costs)
-// The malloc family. One call in 64 is timed, after a random number of others, because timing all would cost a third of their time. In a
-// thread with many calls it is then one in 512, which is exact enough.
+// The malloc family. One call in 64 is timed, after a random number of others, because timing all would cost a third of their time. Once
+// a thread has made many calls, it is one in 512, which is exact enough.
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -18,8 +18,8 @@ namespace {
 constexpr std::int32_t mean_gap = 64, later_gap = 512;
 constexpr std::uint32_t many = 2048;  // timed calls: their mean is known to a few percent
 constexpr std::size_t large = std::size_t{1}
-                              << 17;  // bytes from which each call is timed: it may clear pages for long
-constexpr std::uint64_t longest = 150'000;  // cycles of a sampled call; a longer one was put off its CPU
+                              << 17;        // bytes; longer ones are all timed, as they may clear pages
+constexpr std::uint64_t longest = 150'000;  // cycles; a sampled call that took longer lost its CPU meanwhile
 constexpr int batches = 16, batch = 64;
 
 void* first_malloc(std::size_t size);
@@ -27,7 +27,7 @@ void first_free(void* place);
 void* first_calloc(std::size_t count, std::size_t size);
 void* first_realloc(void* place, std::size_t size);
 
-// The functions of the next allocator; until it is known, functions that look for it.
+// The functions of the next allocator; until that is known, functions that look for it.
 struct Reals {
   void* (*malloc)(std::size_t) = first_malloc;
   void (*free)(void*) = first_free;
@@ -44,7 +44,7 @@ alignas(16) char early[1 << 16];
 std::atomic<std::size_t> early_used;
 bool resolving = false, resolved = false;
 bool has_new = false;  // the next allocator has `new` and `delete`; if not, these call malloc
-// 0 unless `new` is the C++ library's, which calls the malloc of this file. Then that is done here, for sizes below this.
+// If `new` is the C++ library's, which calls the malloc of this file, this file does it directly, for sizes below this. Otherwise 0.
 std::size_t sizes_of_new = 0;
 
 bool is_early(const void* place) {
@@ -120,8 +120,8 @@ std::uint32_t cycles_more(std::uint64_t with, std::uint64_t without) {
   return with > without ? static_cast<std::uint32_t>((with - without) / (2 * batch)) : 0;
 }
 
-// The next thread that begins continues the gap in which another thread ended. Otherwise threads with few calls would never reach the end
-// of a gap.
+// When a thread ends, the rest of its gap between timed calls passes to the next thread that begins. Otherwise threads with few calls
+// would never reach the end of a gap.
 std::atomic<std::uint64_t> left_over;
 
 std::uint32_t next_random() {
@@ -136,7 +136,7 @@ std::int32_t next_gap() {
   return 1 + static_cast<std::int32_t>(next_random() % static_cast<std::uint32_t>(2 * mean - 1));
 }
 
-// What posix_memalign gives.
+// The result of posix_memalign.
 struct Placed {
   int error;
   void* block;
@@ -146,8 +146,8 @@ const void* block_of(const void* result) { return result; }
 const void* block_of(Placed result) { return result.block; }
 const void* block_of(int /*error*/) { return nullptr; }
 
-// A call that is timed, or is in no profiled thread, or comes from another of these functions. `size` is 0 if
-// it returns memory.
+// Makes a call that is timed, or is in a thread without a profile, or comes from another of these functions. `size` is 0 if the call
+// frees memory.
 template <class Call, class Own>
 __attribute__((noinline)) auto rarely(std::size_t size, Call call, Own instead) {
   if (local.own) return local.countdown = 0, instead();
@@ -179,8 +179,8 @@ __attribute__((noinline)) auto rarely(std::size_t size, Call call, Own instead) 
   return result;
 }
 
-// Whether a call is not timed. Then only its caller is kept, and the allocator returns to that: a program may make a hundred million calls
-// in a second.
+// Whether a call is not timed. If so, only its caller is stored, and the allocator returns directly to the caller, because a program may
+// make a hundred million calls in a second.
 inline __attribute__((always_inline)) bool passes(std::size_t size, const void* caller) {
   if (__builtin_expect(size >= large || --local.countdown < 0, 0)) return false;
   local.caller = caller;
@@ -235,9 +235,8 @@ void trial_free(void* place) {
 void* (*volatile trial_get)(std::size_t) = trial_malloc;
 void (*volatile trial_give)(void*) = trial_free;
 
-// The time that timing adds to a call, and the time that passing through here adds, which the reader also books. Both are
-// measured around calls, because a processor hides much of a read of the counter behind neighbouring
-// instructions.
+// Measures the time that timing adds to a call, and the time that passing through the profiler adds to every call, which the reader books, too.
+// They are measured around real calls, because a processor hides much of a read of the counter behind neighbouring instructions.
 void calibrate() {
   static bool done = false;
   if (done) return;
@@ -300,7 +299,7 @@ bool in_allocator(std::uint64_t address) {
                      [=](const Code& one) { return one.begin <= address && address < one.end; });
 }
 
-// Uses pages of its own and not a new mapping, which would move the program's mappings, and stop the page faults of its other threads.
+// Uses pages of this library. A new mapping would move the program's mappings, and block page faults of its other threads.
 void time_faults() {
   constexpr std::size_t page = 4096, pages = 8, first = 2;  // the first also make room in the page table
   alignas(page) static volatile char place[pages * page];
@@ -398,9 +397,9 @@ CORESCALE_EXPORT void* memalign(std::size_t alignment, std::size_t size) noexcep
   return counted(size, CALLER, [=] { return real.memalign(alignment, size); });
 }
 
-// Allocators define these next to malloc, and do not call malloc in them. If malloc gives nothing, the C++
-// library's own are called: they throw. No block of these is early memory, which is given to the loader alone.
-// `new` is on the stack while it calls malloc, so its caller is not kept.
+// Allocators define these next to malloc, and do not call malloc in them. If malloc fails, the C++ library's own are called, which throw.
+// None of their blocks is early memory, which only the loader gets. `new` is on the stack while it calls malloc, so its caller is not
+// stored.
 #define NEW(name)                                                                                \
   static __attribute__((noinline)) void* new_by_##name(std::size_t size, const void* from) {     \
     REAL_FROM(from, name, void*(std::size_t));                                                   \

@@ -12,9 +12,9 @@ namespace corescale::profiler {
 namespace {
 
 constexpr std::uint32_t one_in = 1024;
-constexpr std::uint64_t longest_part = 32;  // of the program's time that a block is watched at most
+constexpr std::uint64_t longest_part = 32;  // a block is watched for at most 1/32 of the program's time
 
-// The number of the smallest power of two that is not below it.
+// The exponent of the smallest power of two that is at least `size`.
 std::uint32_t power_of(std::size_t size) {
   const auto power = static_cast<std::uint32_t>(size > 1 ? std::bit_width(size - 1) : 0);
   return std::min<std::uint32_t>(power, most_sizes - 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which thread frees a block that another took. One block of the process is watched at a time, so that a free compares its pointer with
-// one word. Which block is next is random: each call has the same chance.
+// Finds out which thread frees a block. One block of the process is watched at a time, so that a free compares its pointer with one word.
+// The next block is chosen at random, with the same chance for each call.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -8,13 +8,13 @@
 
 namespace corescale::profiler {
 
-// The block is an address, or one of these, which are no addresses.
+// A watched block is an address or one of these values, which are not addresses.
 inline constexpr std::uintptr_t none = 1, changing = 2;
 
 struct alignas(64) Watched {
   std::atomic<std::uintptr_t> block{none};
   std::atomic<std::uint64_t> began{0};  // in cycles
-  // Only whoever has set `changing` reads and writes these.
+  // Only the thread that has set `changing` reads and writes these.
   std::int32_t taker = 0;
   std::uint32_t size = 0;
 };
@@ -25,11 +25,12 @@ inline bool is_watched(const void* block) {
   return __builtin_expect(watched.block.load(std::memory_order_relaxed) == address, 0);
 }
 
-// Counts calls that took blocks of this size, and may begin to watch the block that one of them got: if none is watched, one call in 1,024
-// begins a watch. A block that nobody frees gives way to another once it was watched for 1/32 of the program's time.
+// Counts calls that allocated blocks of this size. If no block is watched, one call in 1,024 begins to watch its block. A block that
+// nobody frees is given up after 1/32 of the program's time.
 void count_block(const void* block, std::size_t size, std::int64_t calls, std::uint32_t random);
 
-// The calling thread is about to free a watched block, or to change its size. Whether it still was watched; if so, settle_watch() comes next.
+// Called before a thread frees a watched block or changes its size. Returns whether the block is still watched; if so, call
+// settle_watch() next.
 bool hold_watch(const void* block);
 void settle_watch(const void* block, bool freed);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The number of threads in each state, and the time of the last change, in one word that is exchanged as a whole. The thread that changes
-// it owns the time since the last change, and books it. So every moment is booked once, without a lock.
+// One word, exchanged atomically, has the number of threads in each state and the time of the last change. The thread that changes it
+// books the time since the last change. So every moment is booked exactly once, without a lock.
 #pragma once
 #include <cstdint>
 
@@ -29,8 +29,8 @@ constexpr Word zero() {
   return word;
 }
 
-// Divides `length` between the shares. `idle`: threads that wait for an event, which the word does not count.
-// While another thread computes, they have nothing to do; otherwise the whole launch waits.
+// Divides `length` among the shares. `idle`: threads that wait for an event, which the word does not count. While another thread
+// computes, they have nothing to do; otherwise the whole launch waits.
 inline void book(Word word, std::int64_t length, int processors, int idle, std::int64_t* share) {
   int free = processors;
   const auto take = [&](Share to, int threads) {
@@ -50,7 +50,7 @@ inline void book(Word word, std::int64_t length, int processors, int idle, std::
   share[absent] += length * free;
 }
 
-// The `processors` for which there is no thread at all.
+// The number of `processors` for which there is no thread.
 constexpr int nobody(Word word, int processors) {
   int rest = processors;
   for (unsigned i = 0; i < joins; ++i) rest -= count(word, static_cast<Count>(i));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file that the profiler writes and src/corescale/observe/profiler.py reads: one for each program that a
-// process executes, mapped shared, so that a program which is killed loses nothing that was written before.
+// The file that the profiler writes and src/corescale/observe/profiler.py reads. Each program that a process executes has its own. It is
+// mapped shared, so that nothing written is lost if the program is killed.
 //
 // Times are nanoseconds of CLOCK_MONOTONIC. The file is sparse: an area takes only the space of what was written to it.
 #pragma once
@@ -29,9 +29,8 @@ enum State : std::uint32_t {
   states
 };
 
-// How the launch's thread-seconds divide at every moment. Slots, as many as `processors`, go to threads that
-// compute, then to those that wait, in this order. The rest is absent. `excess` is what computing threads had
-// beyond the slots.
+// The parts of the launch's thread-seconds. At every moment there are `processors` slots, which go to computing threads first, and then
+// to waiting ones, in this order. Slots that are left are absent. `excess` is the time of computing threads beyond the slots.
 enum Share : std::uint32_t {
   active,
   lock_wait,
@@ -67,7 +66,7 @@ struct Thread {
   std::int64_t spent[states];   // wall time in each state, except computing and allocating
   std::int64_t burnt[states];   // CPU time in each state, with the same exceptions
   std::int64_t calls[states];
-  std::int64_t share[shares];  // its part of the launch's shares; only sums over threads have a meaning
+  std::int64_t share[shares];  // what it booked of the launch's shares; only sums over threads have a meaning
   std::int64_t allocations, frees, allocating;  // estimated from one call in 64; allocating is cycles
   std::int64_t ticks;
   std::uint64_t start;  // the function that the thread runs
@@ -111,8 +110,8 @@ struct Messages {
 
 // Blocks of the malloc family whose size is up to a power of two and above the one before.
 struct BlocksOfSize {
-  std::int64_t calls;    // that took one, estimated as those of a thread
-  std::int64_t watched;  // blocks for which it was awaited which thread frees them
+  std::int64_t calls;    // that allocated one; estimated, as those of a thread are
+  std::int64_t watched;  // blocks that were followed until a thread freed them
   std::int64_t freed,
       elsewhere;  // of these: freed meanwhile, and by another thread than the one that took it
 };
@@ -123,7 +122,7 @@ struct Header {
   std::int32_t process, parent;
   std::uint32_t processors;
   std::uint32_t threads;        // places taken
-  std::int64_t started, ended;  // ended: the last thing seen
+  std::int64_t started, ended;  // ended: time of the last write
   std::int64_t finished;        // when the program ended in order; 0 for one that was killed
   std::uint32_t lost_stacks, lost_timers;
   std::uint32_t modules_length, lost_threads;
@@ -131,7 +130,7 @@ struct Header {
   std::uint32_t cycles_of_a_call;         // what the profiler adds to each call of the malloc family
   std::uint32_t is_rank;                  // it has called MPI
   std::uint32_t confined;                 // it finished when it forbade itself system calls
-  std::uint32_t full;                     // something found no room on the disk
+  std::uint32_t full;                     // something is missing because the disk was full
   std::int32_t rank;                      // its number, by what starts ranks; -1: not said
   std::uint32_t cycles_of_a_fault;        // what the first touch of a page costs
   char executable[512];
@@ -169,7 +168,7 @@ struct Timeline {
   std::int32_t process;
   std::uint32_t version;
   std::int64_t started;  // the same time as in the profile
-  std::uint64_t count;   // more than most_events were not kept
+  std::uint64_t count;   // of events; those beyond most_events are not stored
   std::uint64_t reserved;
   Event event[most_events];
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file, and its beginning and end in the life of a program.
+// The profile's file: it is made when a program begins, and finished when it ends.
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -82,8 +82,8 @@ File* mapped(const char* folder) {
 std::atomic<std::uint64_t> replaced;  // how often another object came to where one was
 std::atomic_flag reading;
 
-// A range of addresses with code, as far as it was looked for. The thread that has set `reading` writes these. It only appends, because the
-// ticks of other threads read meanwhile.
+// A range of addresses with code that was looked up. Only the thread that has set `reading` writes these, and only appends, because ticks
+// of other threads read them at the same time.
 struct Range {
   std::uint64_t begin, end;
 };
@@ -146,7 +146,7 @@ void keep_module(char* line) {
 
 }  // namespace
 
-// Kept, since a program may clear its environment before it forks.
+// Stored, because a program may clear its environment before it forks.
 static char folder[4096 - 64];
 static std::uint32_t processors = 1;
 static std::int32_t rank = -1;
@@ -287,7 +287,7 @@ CORESCALE_EXPORT pid_t _Fork() {
   return child;
 }
 
-// Programs install filters that kill them for a system call by these two functions; the other is syscall().
+// Programs install seccomp filters, which may kill them for a system call, by this function or by syscall().
 CORESCALE_EXPORT int prctl(int option, ...) noexcept {
   REAL(prctl, int(int, long, long, long, long));
   va_list given;

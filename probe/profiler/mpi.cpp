@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time in MPI: every call that may wait for another rank, from C and from Fortran. The profiler is where tools for MPI are, before the
-// library, and needs none of its headers: all arguments are words, and additional ones do no harm. A call with two partners counts for the
-// one from which it receives.
+// Time in MPI: every call that may wait for another rank, from C and from Fortran. Like other MPI tools, the profiler comes before the
+// library. It needs none of its headers, because all arguments are words, and passing additional ones does no harm. A call with two
+// partners counts for the one from which it receives.
 #include <string.h>
 
 #include <bit>
@@ -13,7 +13,7 @@ namespace {
 
 using Call = long(long, long, long, long, long, long, long, long, long, long, long, long);
 
-// The place of the argument that names the other rank.
+// The position of the argument that names the other rank.
 constexpr int everyone = -1;
 constexpr std::int64_t no_partner = -1000;  // the partner of a call that has no such argument
 

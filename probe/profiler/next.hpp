@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a call would reach if the profiler were not there. Two plug-ins may each bring a library with the same function,
-// such as two runtimes of OpenMP, so the answer belongs to the caller's object and is kept for each of them.
+// Finds the function that a call would reach without the profiler. Two plug-ins may each bring a library with the same function, such as
+// two OpenMP runtimes, so the answer depends on the caller's object and is cached for each object.
 #pragma once
 #include <dlfcn.h>
 #include <link.h>
@@ -13,12 +13,12 @@ namespace corescale::profiler {
 
 class Symbol {
  public:
-  // With a version, if the unversioned name would give an older one.
+  // `version` is needed if the unversioned name would give an older function.
   constexpr explicit Symbol(const char* name, const char* version = nullptr)
       : name_(name), version_(version) {}
 
-  // The function that a call from `caller` would reach, in the loader's order. First comes what all objects see, then what the caller's
-  // object brought, then what the thread's parallel region runs on. Null if there is none.
+  // The function that a call from `caller` would reach, in the loader's order: first in libraries that all objects see, then in those of
+  // the caller's object, then in the runtime of the thread's parallel region. Null if there is none.
   void* reached_from(const void* caller) {
     void* const found = everyones_.load(std::memory_order_acquire);
     return __builtin_expect(found != nullptr, 1) ? found : found_for(caller, true);
@@ -57,10 +57,10 @@ class Next : Symbol {
   Function* beside(const void* code) { return reinterpret_cast<Function*>(Symbol::beside(code)); }
 };
 
-// The library or program that has it; null if none has.
+// The library or program that contains `code`; null if there is none.
 const link_map* object_of(const void* code);
 
-// Which libraries all objects of the program see from its beginning.
+// Records the libraries that all objects of the program see from its start.
 void note_first_objects();
 
 }  // namespace corescale::profiler

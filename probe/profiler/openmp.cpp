@@ -29,8 +29,8 @@ namespace {
 
 Word several(std::int64_t waiting) { return census::one(census::barriers) * static_cast<Word>(waiting); }
 
-// A master that starts the others does not wait. So its CPU time there is the time that passes, unless it is
-// interrupted: to ask for it would take two calls of the system in each region.
+// While a master starts the other threads, it does not wait. So its CPU time is taken to be the elapsed time, unless that is so long that
+// it was interrupted. Asking for it would take two system calls in each region.
 constexpr std::int64_t longest_start = 50'000;
 
 struct Body {
@@ -97,7 +97,7 @@ auto region(Team& team, Fork fork) {
   // The workers of the last region may be late for this region.
   change(several(team.expected), census::one(census::running));
   master.since = began;
-  master.cpu_since = master.cpu_before + master.cpu;  // as far as it is known: see longest_start
+  master.cpu_since = master.cpu_before + master.cpu;  // may be approximate: see longest_start
   master.state = barrier;
   auto result = fork();
   local.team = outer;

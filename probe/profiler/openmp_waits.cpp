@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waiting inside OpenMP's regions: barriers, critical sections and locks. Without a runtime there is no thread to wait for.
+// Waits inside OpenMP regions: barriers, critical sections and locks. Without a runtime there is no other thread to wait for.
 #include "profiler/profiler.hpp"
 
 namespace corescale::profiler {
 namespace {
 
-// The number of threads in or before the critical sections of each name. A thread that is the only one does not wait.
+// The number of threads inside, or waiting for, the critical sections of each name. If a thread is the only one, it does not wait.
 std::atomic<int> inside[256];
 std::atomic<int>& those_inside(const void* name) {
   return inside[(reinterpret_cast<std::uintptr_t>(name) >> 3) % 256];

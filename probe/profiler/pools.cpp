@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells who owns a thread: runtimes of OpenMP and of tasks start workers, and wait by the same calls as
-// programs.
+// Finds the owner of a thread. OpenMP and task runtimes start workers, which wait by the same calls as programs do.
 #include <link.h>
 #include <string.h>
 

@@ -25,10 +25,10 @@ struct Local {
   std::int32_t countdown;  // allocations until one is timed
   std::int32_t gap;
   std::uint32_t random;
-  std::uint32_t timed;  // allocations that were timed
-  const void* caller;   // where its last call of the allocator that was not timed returns to
+  std::uint32_t timed;  // number of timed allocations
+  const void* caller;   // return address of its last untimed call of the allocator
   bool in_allocator;    // in one that is timed
-  bool own;             // what it allocates is the profiler's: see OwnMemory
+  bool own;             // whether its allocations are the profiler's: see OwnMemory
   bool spinning;
   struct Wait* wait;    // the wait that the thread is in
   const void* runtime;  // a function of the runtime that its parallel region runs on; null outside of regions
@@ -37,13 +37,13 @@ struct Local {
 };
 inline constinit thread_local Local local __attribute__((tls_model("initial-exec"))) = {};
 
-// The kernel clears this page in a child of a fork, of whatever kind it is.
+// The kernel clears this page in a child of any kind of fork.
 struct alignas(4096) Own {
   File* file;
 };
 inline constinit Own own = {};
 inline constinit File*& file =
-    own.file;  // null if there is nothing to write to: then every function only passes on
+    own.file;  // null if there is nothing to write to; then every function only calls the next one
 
 // Whether to continue writing. After the end, the profiler asks the system for nothing.
 inline bool live() { return file && !file->header.finished; }
@@ -54,7 +54,7 @@ inline std::int64_t now(clockid_t clock = CLOCK_MONOTONIC) {
   return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec;
 }
 inline std::int64_t cpu_now() { return now(CLOCK_THREAD_CPUTIME_ID); }
-// The same, which is kept: of a program that is killed, a thread's CPU time is then never older than a wait of which it is a part.
+// The same, but also stored, so that in the file of a killed program a thread's CPU time is never older than its waits.
 inline std::int64_t cpu_of(Thread& thread) {
   const std::int64_t cpu = cpu_now(), used = cpu - thread.cpu_before;
   if (used > thread.cpu) thread.cpu = used;
@@ -66,7 +66,7 @@ inline std::int64_t cpu_since(Thread& thread, std::int64_t before) {
 }
 
 #if defined(__x86_64__)
-// Has no fence: what a call leaves unfinished is finished in the next call, as it would be without the profiler.
+// Has no fence: loads and stores that are in flight at the end of a call end in the next call, as they would without the profiler.
 inline std::uint64_t cycles() {
   std::uint32_t low, high;
   __asm__ volatile("rdtsc" : "=a"(low), "=d"(high)::"memory");
@@ -87,8 +87,8 @@ void add(Number& to, Amount what) {
   __atomic_fetch_add(&to, static_cast<Number>(what), __ATOMIC_RELAXED);
 }
 
-// Memory that the loader allocates for the profiler is the profiler's own. So the program's memory is where it would be without the
-// profiler, and the same data share cache lines.
+// Memory that the loader allocates for the profiler comes from the profiler itself. So the program's data are where they would be without
+// the profiler, and the same data share cache lines.
 struct OwnMemory {
   OwnMemory() {
     local.countdown = 0;
@@ -121,7 +121,7 @@ void change(Word to, Word from);
 void open_file();
 void read_modules(std::uint64_t sought = 0);  // records at which addresses the program's objects are
 void forget_ranges();                         // other objects may be loaded at the same addresses
-bool room(void* place, std::size_t size);     // whether it can be written there: a full disk kills who writes
+bool room(void* place, std::size_t size);     // whether it can be written: a full disk kills the writer
 std::uint64_t placed(std::uint64_t address);  // a frame at this address, as of now
 void begin_child();
 
@@ -139,8 +139,8 @@ void finish();
 void confine();  // finishes before the program forbids itself calls of the system
 
 // signals.cpp
-// A signal that is ignored by default, so that a program that resets every signal survives. SIGPROF would be the usual one, but programs
-// that clean up at every signal, such as sort(1), would end.
+// This signal is ignored by default, so that a program that resets every signal survives. SIGPROF is the usual choice, but programs that
+// clean up at every signal, such as sort(1), would end.
 inline constexpr int signal_of_ticks = SIGURG;
 void share_signal(void (*tick)(int, siginfo_t*, void*));
 void pass_on(int number, siginfo_t* info, void* context);
@@ -158,11 +158,11 @@ inline void weigh(Stack* stack, State state, std::int64_t length) {
 // allocation.cpp
 void resolve_allocation();
 void begin_allocation();
-// Measures what the first touch of a page costs now, next to the program's other threads, in the kernel,
-// which clears it.
+// Measures the kernel's current cost of the first touch of a page, while the program's other threads run.
 void time_faults();
 void end_allocation();
-// Whether it is code of the next allocator's library, or of this one; and whether it is `new` of this one, which calls the allocator.
+// Whether `address` is in the code of the next allocator's library or of the profiler, and whether it is the profiler's `new`, which
+// calls the allocator.
 bool in_allocator(std::uint64_t address);
 bool is_new(std::uint64_t function);
 
@@ -188,8 +188,7 @@ struct Wait {
 };
 
 // openmp.cpp
-// A task that its thread runs while it waits at a barrier or at the end of a region. The thread computes
-// meanwhile.
+// A task that a thread runs while it waits at a barrier or at the end of a region. Meanwhile the thread counts as computing.
 class Task {
  public:
   Task();

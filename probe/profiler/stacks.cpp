@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where in the code a thread is: on each tick of its own CPU clock, and where it begins to wait.
+// Stacks: where a thread is in the code, at each tick of its own CPU clock, and at the beginning of a wait.
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -101,7 +101,7 @@ State state_of(const Thread& thread, std::int64_t time, bool allocates) {
   return allocates || local.in_allocator ? allocating : computing;
 }
 
-// The time that the first touches of that many pages took, given the mean length of a cycle until now.
+// The time of the first touches of this many pages, computed from cycles by their mean length so far.
 std::int64_t clearing(std::int64_t pages, std::int64_t time) {
   const Header& header = file->header;
   const double cycle =

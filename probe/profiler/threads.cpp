@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where threads begin and end, and what the kernel accounts to each.
+// The beginning and end of threads, and the kernel's accounts of each.
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -137,7 +137,7 @@ void begin_main_thread() {
   forget_watch();
   Thread* const thread = slot();
   if (!thread) return;
-  thread->cpu_before = cpu_now();  // what this process used before it executed the program
+  thread->cpu_before = cpu_now();  // the time that this process used before it executed the program
   thread->queued_before = queued("/proc/thread-self/schedstat");
   thread->faults_before = faults();
   occupy(*thread);

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// When each thread did what. It is a file of its own next to the profile, so that neither is lost if the
-// other is.
-//
-// An event says that a thread was in a state for some time until then. Short events are combined. The fuller the file is, the longer are
-// the events that are combined, so the file suffices for any program.
+// The timeline: what each thread did when. It is in its own file next to the profile, so that losing one does not lose the other.
+// An event says that a thread was in a state for some time until a moment. Short events are combined. The fuller the file is, the longer
+// the events that count as short, so the file suffices for any program.
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>

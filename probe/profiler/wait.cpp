@@ -37,7 +37,7 @@ void turn(State to, State from) {
 }
 
 Wait::Wait(State state) : state_(state) {
-  // A signal's handler that waits may come while its thread begins or ends a wait.
+  // A signal handler that waits may interrupt its thread while it begins or ends a wait.
   if (!live() || !local.thread || local.wait || local.thread->state != computing) return;
   const int error = errno;
   local.wait = this;

@@ -39,7 +39,7 @@ struct {
   int (*cond_wait)(pthread_cond_t*, pthread_mutex_t*);
 } c_library;
 
-// What a thread waits for by futex. In a runtime of tasks, workers wait for work, and other threads wait until tasks end.
+// The reason for a wait by futex. In a task runtime, workers wait for work, and other threads wait until tasks end.
 State futex_wait_by(const void* caller) {
   if (!live() || !local.thread || !of_tasks(caller)) return event;
   return local.thread->pool == task_pool ? pooled : joining;

@@ -25,8 +25,8 @@ struct arguments {
   std::vector<int> affinity;
   /// Seconds; 0: none.
   double timeout = 0;
-  /// Seconds between SIGTERM and SIGKILL for the main program. 0, because only launchers that must reach
-  /// other machines, such as mpirun and srun, need a moment.
+  /// Seconds between SIGTERM and SIGKILL for the main program. The default is 0, because only launchers that must reach other machines,
+  /// such as mpirun and srun, need time to end.
   double grace = 0;
   /// By default the program has no input, so that one that asks a question ends instead of waiting.
   std::string input = "/dev/null";

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Standard input, output and error of the program.
-//
-// Nothing passes through the spawner while the program runs: a pipe would need a reader, which takes a core
-// from it. Standard error goes into a scratch file, of which only the end is read, after the exit. It has no
-// name, so nothing of it stays behind. At every sample, the part before the wanted end is given back to the file system, so that the file
-// stays small however much the program writes. Named files are opened as a shell's `> file` does, not for appending, which sendfile and
-// copy_file_range refuse.
+// No output passes through the spawner while the program runs: a pipe would need a reader, which would take a core from the program.
+// Standard error goes into a scratch file, of which only the end is read, after the exit. It has no name, so nothing of it stays behind.
+// At every sample, the part before the wanted end is given back to the file system, so that the file stays small however much the program
+// writes. Named files are opened as a shell's `> file` does, not for appending, which sendfile and copy_file_range refuse.
 #pragma once
 
 #include <cstdint>

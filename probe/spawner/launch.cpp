@@ -91,7 +91,7 @@ int run_child(void* argument) {
   give_up(plan, exec_step(plan.path.c_str()));
 }
 
-/// Shared even with a child that has a copy of everything else.
+/// Memory that is shared even with a child that has a copy of all other memory.
 birth* shared_birth() {
   void* memory = mmap(nullptr, sizeof(birth), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw start_failure{"process", errno};

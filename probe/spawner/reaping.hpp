@@ -23,7 +23,7 @@ class reaping {
  public:
   explicit reaping(pid_t main) : main_(main) {}
   virtual ~reaping() = default;
-  /// Handles what happened to children, without waiting. It handles a limited number at once, because new ones may come as fast. `now`: the
+  /// Handles events of children, without waiting. It handles a limited number per call, because new events may come as fast. `now`: the
   /// time at which the spawner was notified.
   virtual void drain(double now) = 0;
   /// Whether drain() left children to handle.

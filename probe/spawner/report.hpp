@@ -30,13 +30,13 @@ struct report {
   /// CPU time of the whole tree. The time of processes that nobody reaped counts as user time.
   double user = 0, system = 0;
   /// group: that of every process; reaped: that of processes whose parents waited for them; sampled: a lower
-  /// bound, because a process was seen whose time is in neither.
+  /// bound, because the time of some process is in neither account.
   const char* cpu_kind = "reaped";
   /// Whether some process ended that nobody waited for.
   bool unreaped = false;
   /// ru_maxrss of the largest process, as GNU time has it.
   std::uint64_t peak_memory = 0;
-  /// process: peak_memory is that; sampled: it is a lower bound, because a larger process was seen whose peak was not reported; none.
+  /// process: as above; sampled: a lower bound, because the peak of a larger process was not reported; none.
   const char* peak_memory_kind = "none";
   /// The spawner's own peak. The program's ru_maxrss starts from it, so if that is not larger, it is an upper
   /// bound.
@@ -51,7 +51,7 @@ struct report {
   std::optional<double> foreign;
   int leftovers = 0;
   std::vector<int> survivors;
-  /// Whether something is left that cannot be examined; the exit status says so.
+  /// Whether processes are left that cannot be examined; the exit status says so.
   bool unseen = false;
   std::vector<int> affinity;
   /// The end of standard error.

@@ -39,8 +39,8 @@ class noise {
   }
 
  private:
-  /// What is left, minus a tick for each CPU, because a CPU's time is known to a tick. Empty if the launch's own
-  /// time or that of the CPUs is not known.
+  /// The CPUs' busy time without the launch's own, minus a tick for each CPU, because that is the resolution. Empty if either time is not
+  /// known.
   std::optional<double> foreign(const report& result, std::optional<double> busy) const {
     const std::string_view kind = result.cpu_kind;
     if (kind == "sampled" || cpus_.empty() || !busy) return {};
@@ -65,12 +65,11 @@ void describe_end(report& result, const supervised& outcome, int status) {
                                                       : "failed";
 }
 
-/// The group's account includes every process that stayed in it. Without a group, what was reaped counts,
-/// unless the samples by themselves show more. If more was reaped than the group has, some process left the group, and
-/// both are lower bounds.
+/// The group's account includes every process that stayed in the group. Without a group, the time of reaped processes counts, unless the
+/// samples show more. If the reaped processes used more than the group, some process left it, and both accounts are lower bounds.
 void describe_cpu(report& result, const tree_group* group) {
   constexpr double rounding = 0.005;  // seconds; the samples count from the execution, rusage from the fork
-  // The largest factor by which the ends of a program's own threads make the group's time exceed what was reaped.
+  // The group also counts the end of the program's threads. By that, its time exceeds that of reaped processes by at most this factor.
   constexpr double of_exits = 1.2;
   const accounts& used = result.used;
   result.user = used.user(), result.system = used.system();
@@ -90,7 +89,7 @@ void describe_cpu(report& result, const tree_group* group) {
 /// This program's own peak in bytes. Its ru_maxrss also counts the process from which it was forked.
 std::uint64_t own_peak() { return 1024 * statistic("/proc/self/status", "VmHWM:").value_or(0); }
 
-/// If the time or size of a process is not in any process that was reaped, it ended undetected, and its peak is also unknown.
+/// If the samples show a time or size that no reaped process accounts for, a process ended undetected, and its peak is unknown too.
 void describe_memory(report& result, std::uint64_t group_peak, bool survivors) {
   constexpr std::uint64_t rounding = 1 << 20;  // the kernel counts pages of each CPU in batches
   const accounts& used = result.used;
@@ -147,7 +146,7 @@ class follower {
   tree_group* group_;
   noise& around_;
   std::uint64_t group_peak_ = 0;
-  /// Each rank has a spawner, too, and its program may stop that. Nobody else would continue that spawner.
+  /// Each rank also has a spawner, which its program may stop. Only this spawner can continue it.
   std::string own_executable_ = read_link("/proc/self/exe");
 };
 

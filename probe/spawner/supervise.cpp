@@ -75,15 +75,15 @@ bool is_gone(pid_t process) {
   return poll(&ended, 1, 0) == 1;
 }
 
-/// If a process of the launch traces its ended main process, the kernel notifies that tracer first, which may ignore it. So this kills the
-/// tracer.
+/// If a process of the launch traces the main process, the kernel notifies that tracer first of the main process's end, and the tracer
+/// may ignore it. So this kills the tracer.
 bool end_tracer_of_ended(const reaping& children) {
   const pid_t tracer = tracer_of_zombie(children.main());
   return tracer != 0 && tracer != getpid() && is_descendant(tracer) && kill(tracer, SIGKILL) == 0;
 }
 
-/// When to sample the tree: early, so that short programs are seen too, then less and less often, up to the interval that was asked for;
-/// and even less often if a sample is expensive.
+/// Decides when to sample the tree. The first samples come early, for short programs; then the interval grows up to the one asked for, or
+/// beyond it if samples are expensive.
 class watch {
  public:
   watch(const arguments& asked, double started)
@@ -144,8 +144,8 @@ void reap(reaping& children) {
   while (children.has_more() && monotonic() < until);
 }
 
-/// Kills the program and its process group, if there are no descriptors by which to find more. Until the
-/// program is reaped, no stranger has its number.
+/// Kills the program and its process group by number, for when there are no descriptors to find more processes. Until the program is
+/// reaped, no other process can get its number.
 void kill_by_number(const reaping& children) {
   if (children.ended()) return;
   kill(-children.main(), SIGKILL);

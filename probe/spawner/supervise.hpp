@@ -31,10 +31,9 @@ struct supervised {
   int asked_by_program;
 };
 
-/// Prepares this process to supervise. Blocks signals, which sigtimedwait then receives; that includes those
-/// that the caller ignores, and the program ignores them too. Starts a session, so that a terminal's Ctrl-C
-/// does not reach this process, unless the caller made it the leader of a process group. Becomes a subreaper,
-/// is cancelled once the parent is gone, and leaves no descriptor that the program would inherit.
+/// Prepares this process to supervise. It blocks signals, which sigtimedwait then receives, even those that the caller (and so the
+/// program) ignores. It starts a session, so that a terminal's Ctrl-C does not reach it, unless the caller made it the leader of a
+/// process group. It becomes a subreaper, is cancelled when the parent is gone, and leaves no descriptor for the program to inherit.
 void become_supervisor();
 
 /// Cancels once the reader of `report` is gone. `look` is called at intervals. `at_end` is called once the

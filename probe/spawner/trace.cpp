@@ -118,7 +118,7 @@ void tracer::drain(double now) {
   go_on(now);
 }
 
-/// A stop is an event that we asked for, a group-stop in which the process stays, or a signal to pass on.
+/// Handles a stop: an event that we asked for, a group-stop, in which the process stays stopped, or a signal to pass on.
 void tracer::handle_stop(pid_t thread, int status, double now) {
   const int signal = WSTOPSIG(status), event = status >> 16;
   process_of(thread);
@@ -133,7 +133,8 @@ void tracer::handle_stop(pid_t thread, int status, double now) {
   }
 }
 
-/// Programs of the tree are traced already. So another process cannot trace them, and would wait for this stop for ever.
+/// Continues processes that have been stopped for too long. A process may have stopped for another tracer, which would wait for ever,
+/// because all processes of the tree are traced already.
 void tracer::go_on(double now) {
   for (auto& [thread, since] : stopped_) {
     if (now - since < longest_stop) continue;
@@ -177,9 +178,8 @@ void tracer::program_replaced(pid_t process) {
   image_of(process);
 }
 
-/// The last thread sees the most, but the leader may end last without a stop, and exit_group ends all at
-/// once. So the maps are read at the end of the first thread, the leader and the last thread, and the latest
-/// reading counts.
+/// The maps are most complete at the end of the last thread. But the leader may end last without a stop, and exit_group ends all threads
+/// at once. So the maps are read at the ends of the first thread, the leader and the last thread, and the latest reading counts.
 void tracer::about_to_exit(pid_t thread) {
   const pid_t process = process_of(thread);
   image& program = image_of(process);

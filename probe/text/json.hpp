@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes one JSON text. Two more writers of JSON in this repository do not use it: region.h is for programs
-// in C without a library, and a workload's result is one flat line that needs no probe. Strings may be any
-// bytes: what is not UTF-8 becomes U+FFFD, byte by byte.
+// Writes one JSON text. Two other writers of JSON in this repository do not use it: region.h must work in C programs without a library,
+// and a workload's result is one flat line. Strings may be any bytes: what is not UTF-8 becomes U+FFFD, byte by byte.
 #pragma once
 
 #include <charconv>

@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: Apache-2.0
 !> region.h for Fortran: the same calls, the same guarantees and limits, thread-safe under OpenMP.
-!> Compile with region_fortran.c, which lies beside it. Trailing blanks of a name do not count.
+!> Compile it together with region_fortran.c in the same folder. Trailing blanks of a name do not count.
 module corescale_region
   use, intrinsic :: iso_c_binding, only: c_char, c_double, c_int, c_null_char
   use, intrinsic :: iso_fortran_env, only: real64

@@ -12,24 +12,24 @@
  * `__thread` and `__atomic` (GCC, Clang and what derives from them). With glibc before 2.34 link with
  * -pthread.
  *
- * Where the environment variable CORESCALE_RESULT names a directory at the first call, each process that has
+ * If the environment variable CORESCALE_RESULT names a directory at the first call, each process that has
  * something to report writes one file there when it exits, `rank-<rank>.<pid>.<start>.json`, whole or not at
- * all. Where it is unset every call returns after one load and one branch. The rank is that of Open MPI, PMI,
+ * all. If it is unset, every call returns after one load and one branch. The rank is that of Open MPI, PMI,
  * PMIx or Slurm, else 0.
  *
- * Where CORESCALE_SPANS is set, too, the file also says when each thread was in each region, as far as 512
- * spans suffice: of more, those with the least time between them are written as one.
+ * If CORESCALE_SPANS is also set, the file says when each thread was in each region, in at most 512 spans:
+ * if there are more, those with the shortest gaps between them are merged.
  *
  * Every function may be called from any thread at any time. begin and end take no lock and, after a thread's
  * first visit to a region, allocate nothing: two clock reads and a search over that thread's own regions.
- * `end` counts in the thread that calls it and closes the region of that name that this thread opened;
- * without one it does nothing. Names are copied.
+ * `end` closes the region of that name that the calling thread opened;
+ * if there is none, it does nothing. Names are copied.
  *
- * Limits. A region that is not ended before exit, or before its thread ends, is not reported, nor is anything
- * from a process that ends by _exit, quick_exit or a signal: call corescale_write() before. A recursive visit
- * counts as a call, its time only once. `thread` numbers threads that live at the same time, in the order of
- * their first region, and is taken again when its thread has ended. A forked child starts from zero, its open
- * regions at the fork. A plug-in that is unloaded writes its file then.
+ * Limits. A region that is not ended before exit, or before its thread ends, is not reported. Nor is anything
+ * from a process that ends by _exit, quick_exit or a signal, unless it calls corescale_write() before. A recursive visit
+ * counts as a call, but its time counts only once. `thread` numbers the living threads, in the order of
+ * their first region; the number of an ended thread is used again. A forked child starts from zero, and its open
+ * regions start at the fork. A plug-in writes its file when it is unloaded.
  *
  * The file is written by hand, without a JSON library: this header goes into programs that have none.
  */
@@ -151,7 +151,7 @@ static inline long long corescale_id_(void) {
 #endif
 }
 
-/* What it left open is open no more when its place is taken again. */
+/* When the place of an ended thread is taken again, the regions that it left open are closed. */
 static inline void corescale_thread_ended_(void* ended) {
   corescale_thread_* thread = (corescale_thread_*)ended;
   corescale_region_* region;
@@ -225,7 +225,7 @@ static inline int corescale_active_(void) {
   return mode == corescale_on_ || corescale_state_.start();
 }
 
-/* This thread's place, one that an ended thread left where there is one. NULL when memory is out. */
+/* This thread's place, which may be that of an ended thread. NULL if memory is out. */
 static inline corescale_thread_* corescale_thread_self_(void) {
   corescale_thread_* thread = corescale_self_;
   int number = 0;
@@ -269,7 +269,7 @@ static inline void corescale_set_(long long* to, long long value) {
   __atomic_store_n(to, value, __ATOMIC_RELAXED);
 }
 
-/* Joins the span with the last one of these if that is of the same thread and ended at most `gap` before. */
+/* Joins the span with the last one in the list, if that is of the same thread and ended at most `gap` before. */
 static inline int corescale_joins_(corescale_spans_* spans, int count, corescale_span_ next) {
   corescale_span_* last = count ? &spans->span[count - 1] : NULL;
   if (!last || last->thread != next.thread || next.begin - last->end > spans->gap) return 0;
@@ -283,7 +283,7 @@ static inline void corescale_put_span_(corescale_spans_* spans, int at, corescal
   corescale_set_(&spans->span[at].thread, span.thread);
 }
 
-/* Makes room: the gap grows until spans are joined. 0 where none can be, as each is of another thread. */
+/* Makes room: the gap grows until spans are joined. 0 if none can be, because each is of another thread. */
 static inline int corescale_has_room_(corescale_spans_* spans, long long now) {
   int k, count;
   while (spans->count == corescale_most_spans_) {
@@ -328,7 +328,7 @@ static inline void corescale_region_end(const char* name) {
   corescale_keep_span_(thread, region, now);
 }
 
-/* The value of that name in the list, made with `initial` where it is new. Called with the lock held. */
+/* The value of that name in the list; a new one is made with `initial`. Called with the lock held. */
 static inline corescale_value_* corescale_value_of_(corescale_value_** list, const char* name,
                                                     double initial) {
   corescale_value_* value;
@@ -475,7 +475,7 @@ static inline void corescale_put_(FILE* file) {
   fputs("}\n", file);
 }
 
-/* Bytes that suffice for the file; 0 where there is nothing to report. */
+/* Bytes that suffice for the file; 0 if there is nothing to report. */
 static inline size_t corescale_bound_(void) {
   enum { frame = 256, digits = 128, escape = 6, span = 64 };
   const corescale_thread_* thread;
@@ -507,7 +507,7 @@ static inline int corescale_fault_(const char* path) {
   return -1;
 }
 
-/* `directory/.stem.tmp` and `directory/stem.json`: temporary, then final. -1 where a name is too long. */
+/* `directory/.stem.tmp` and `directory/stem.json`: temporary, then final. -1 if a name is too long. */
 static inline int corescale_paths_(char* temporary, char* path, size_t size, const char* directory) {
   char stem[96];
   snprintf(stem, sizeof stem, "rank-%ld.%ld.%llx", corescale_rank_(), (long)getpid(),

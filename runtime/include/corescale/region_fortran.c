@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What corescale_region.f90 calls: region.h's functions under names that a linker sees. */
+ * The functions of region.h as external symbols, which corescale_region.f90 calls. */
 #include "region.h"
 
 void corescale_fortran_begin(const char* name);

@@ -6,8 +6,8 @@
 #define CORESCALE_VERSION_MINOR 1
 #define CORESCALE_VERSION_PATCH 0
 
-/// Everything is in the inline namespace v0 of the binary interface, which changes with the major version:
-/// objects built against another one do not link, instead of failing when they run.
+/// Everything is in the inline namespace v0, which changes with the major version of the binary interface. So objects built against
+/// another version fail to link, instead of failing when they run.
 namespace corescale::inline v0 {
 
 /// One number to compare versions by: major * 10000 + minor * 100 + patch.

@@ -54,8 +54,8 @@ void add_cpu(cpu_mask& all, int cpu) {
   all[word] |= 1UL << (static_cast<std::size_t>(cpu) % bits);
 }
 
-/// If OMP_PROC_BIND is set, libgomp pins the first thread to a place when it is loaded. Until it has further threads, only its places show
-/// the other CPUs. libomp pins no thread before its first region, and would begin its work when it is asked.
+/// If OMP_PROC_BIND is set, libgomp pins the first thread to a place when it is loaded. Until it has more threads, only its list of
+/// places shows the other CPUs. libomp pins no thread before its first region, and asking it would start its threads.
 void add_places_of_libgomp(cpu_mask& all) {
   if (!omp_get_num_places || !omp_get_place_num_procs || !omp_get_place_proc_ids || __kmpc_begin) return;
   for (int place = 0; place < omp_get_num_places(); ++place) {

@@ -28,8 +28,8 @@ instant both_clocks() noexcept {
   return best;
 }
 
-// Taken when the library is loaded, or earlier: in a static link, a program's own initialisers may run first
-// and ask for it.
+// The instant at which the library was loaded, or an earlier one: in a static link, a program's own initialisers may run first and ask
+// for it.
 const instant& loaded() noexcept {
   static const instant first = both_clocks();
   return first;

@@ -44,8 +44,7 @@ double quota_of_v1(const std::string& folder) {
   return quota > 0 && period > 0 ? quota / period : unlimited;
 }
 
-// A limit on any ancestor binds too. Within a container the named folder may be missing: its root is then the
-// group itself.
+// The limits of all ancestors also apply. Inside a container the named folder may be missing; the root is then the group itself.
 template <class QuotaOf>
 double least_quota(const std::string& mount, std::string group, QuotaOf quota_of) {
   double least = quota_of(mount);
@@ -209,7 +208,7 @@ namespace {
 
 constinit detail::made_once<topology> this_one;
 
-// Groups get their numbers in the order in which CPUs first name them.
+// Numbers groups in the order in which CPUs first mention them.
 class numbering {
  public:
   int of(int name) { return numbers_.try_emplace(name, static_cast<int>(numbers_.size())).first->second; }

@@ -26,14 +26,13 @@ namespace {
 
 constexpr std::uint64_t nobody = ~std::uint64_t{0};
 
-/// A team, and for each share of its rounds a further team, which runs that share's nested loops. Made at the
-/// first use.
+/// A team, and for each of its shares another team that runs the share's nested loops, made at its first use.
 struct crew_of_process {
   std::unique_ptr<spin_team> team;
   std::vector<std::unique_ptr<spin_team>> below;  // one at most is used by whoever runs that share
 };
 
-// Never destroyed: a loop in a destructor of static storage still finds it.
+// Never destroyed, so that a loop in the destructor of a static object still finds it.
 constinit std::atomic<crew_of_process*> crew{nullptr};
 constinit std::atomic<const void*> identity{
     nullptr};  // of its team: who finds it in current_team() knows that the crew stays meanwhile
@@ -79,7 +78,7 @@ std::unique_ptr<spin_team> make_spin_team(std::size_t threads, const team_option
   }
 }
 
-/// Likewise.
+/// Null if threads or memory run out. Throws what on_thread_start throws.
 std::unique_ptr<crew_of_process> make_crew(std::size_t threads, const team_options& options) {
   std::unique_ptr<spin_team> team = make_spin_team(threads, options);
   if (!team) return nullptr;
@@ -132,8 +131,8 @@ bool take_over(spin_team& team) noexcept {
   }
 }
 
-// Whether main() has ended by pthread_exit(). Then the team must not keep the process alive, so later loops have a team until their thread
-// ends.
+// Whether main() has ended by pthread_exit(). If so, the team must not keep the process alive, so a team of a later loop ends with its
+// thread.
 constinit std::atomic<bool> main_has_ended{false};
 
 void end_master(void*) noexcept {
@@ -143,7 +142,7 @@ void end_master(void*) noexcept {
   if (only.is_mine()) replace(nullptr);
 }
 
-/// The number of threads that a loop within a loop may use: the one that runs it, and its part of those that the outer loop leaves idle.
+/// The number of threads that a nested loop may use: its own, plus its part of the threads that the outer loop leaves idle.
 std::size_t threads_below(const team_place& here) noexcept {
   const std::size_t all = size.load(std::memory_order_relaxed);
   return 1 + (all - std::min(all, here.num_threads)) / here.num_threads;
@@ -180,7 +179,7 @@ outcome run(Round round) {
   return run_on(*all->team, round);
 }
 
-/// Whether others that run their loops alone leave it less than two cores. A round would then have more threads than cores.
+/// Whether callers that run their own loops leave less than two cores, so that a round would have more threads than cores.
 bool has_one_core() noexcept {
   const std::size_t others = detail::lone_caller::count();
   return others > 0 && others + 2 > size.load(std::memory_order_relaxed) && !in_parallel();

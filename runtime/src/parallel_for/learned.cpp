@@ -10,7 +10,7 @@
 namespace corescale::inline v0::detail {
 namespace {
 
-/// A table of records. A record is found in a few tries, beginning at the place that the hash gives.
+/// A hash table of records, in which a record is at one of a few places from the one that the hash gives.
 template <unsigned bits, std::size_t tries>
 struct table_of_records {
   std::array<loop_record, 1U << bits> at;
@@ -38,7 +38,7 @@ constinit struct alignas(4096) {
   table_of_records<10, 16> many;
 } table;
 
-// A change by this factor is another loop, not noise: it is believed at once.
+// A change by this factor means that the loop has changed, and is believed at once.
 constexpr double another_loop = 2;
 constexpr double weight_of_new = 0.25;
 
@@ -97,10 +97,10 @@ void loop_record::learn_alone(double mean_ns) noexcept {
   forks.store(0, std::memory_order_relaxed);
 }
 
-// It takes two losses in a row, because one may come from another program, and no saving in the mean. Together they
-// have to be as large as what a fork saves at best: while another runtime spins, a fork is often in vain, but its
-// caller then takes the late share and loses little. Then the loop is not forked for longer and longer, but not for
-// good. A later try is judged by itself.
+// A loop is no longer forked if there were two losses in a row (one may be due to another program), if the mean saving is not positive,
+// and if the two losses together are as large as the best saving of a fork. (While another runtime spins, forks often fail, but the
+// caller then takes the late share and loses little.) The time without forks gets longer each time, but always ends. A later try is
+// judged by itself.
 void loop_record::learn_gain(double elapsed_ns, double serial_ns) noexcept {
   const auto seen = std::min<std::uint8_t>(forks.load(std::memory_order_relaxed) + 1, most_forks);
   const float before = seen == 1 ? 0 : gain.load(std::memory_order_relaxed);
@@ -120,7 +120,7 @@ void loop_record::learn_gain(double elapsed_ns, double serial_ns) noexcept {
   forks.store(0, std::memory_order_relaxed);
 }
 
-// Not at a second look, one call after a possible outlier: only the calls between two samples tell.
+// A second look, one call after a possible outlier, does not count: an interval needs the calls between two regular samples.
 void loop_record::learn_interval(std::uint64_t now) noexcept {
   if (in_doubt.load(std::memory_order_relaxed) == doubt::second_look) return;
   const std::uint32_t call = calls.load(std::memory_order_relaxed);

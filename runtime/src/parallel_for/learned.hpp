@@ -10,11 +10,11 @@
 #include "corescale/parallel_for/detail/loop.hpp"
 #include "corescale/team/team.hpp"
 
-// What loops learn from the blocks of one call, and what is known about one place over all its calls.
+// What loops learn from the blocks of one call, and the record of one call site over all its calls.
 namespace corescale::inline v0::detail {
 
-/// What the blocks of a loop took, in ticks. An outlier counts as `most_times` the mean so far: a thread that was
-/// preempted in a block says nothing about the loop.
+/// The times of a loop's blocks, in ticks. An outlier is counted as `most_times` the mean so far, because a block in which the thread was
+/// preempted says nothing about the loop.
 class loop_times {
  public:
   void add(std::uint64_t iterations, std::uint64_t ticks) noexcept {
@@ -50,16 +50,14 @@ class loop_times {
   double squares_ = 0;
 };
 
-/// What to do about a sample that says that a loop has changed. It may be an outlier, because a short even
-/// loop has one block a thread, and no others to clamp it by. So the sample is believed, and the next call is
-/// timed, too. The call after that is not, however much they differ: a loop that changes at each call would
-/// be timed at each.
+/// What to do about a sample according to which a loop has changed. It may be an outlier, because a short, even loop has only one block
+/// for each thread, with no others to limit its effect. So the sample is believed, but the next call is timed too. The call after that is
+/// not timed, however much the two differ; otherwise a loop that changes at each call would always be timed.
 enum class doubt : std::uint8_t { none, look_again, second_look };
 
-/// What is known of one place that loops, over all its calls. Any number of threads may read and write at once: each
-/// value stands for itself, and a lost update is one sample less.
-/// Each is half of corescale::cache_line, so that a page holds twice as many: two loops of a program are seldom called by two threads at
-/// once.
+/// The record of one call site over all its calls. Any number of threads may read and write at once: the values are independent, and a
+/// lost update only loses a sample.
+/// A record takes half of corescale::cache_line, so that a page holds twice as many. Two threads seldom call two loops at once.
 struct alignas(cache_line / 2) loop_record {
   std::atomic<std::uint64_t> site{0};
   std::atomic<std::uint64_t> sampled_at{0};   ///< ticks at the last sample
@@ -73,13 +71,13 @@ struct alignas(cache_line / 2) loop_record {
   std::atomic<std::uint32_t> calls{0};         ///< modulo 2^32
   std::atomic<std::uint32_t> sampled_call{0};  ///< the number of the last sample
   std::atomic<std::uint32_t> serial_until{0};  ///< calls before this one are not forked: forks did not pay
-  std::atomic<float> lost_ns{0};               ///< how long the loop took whose forks did not pay
+  std::atomic<float> lost_ns{0};               ///< the time of the loop whose forks did not pay
   std::atomic<float> gain{0};  ///< the share of the serial time that forks save, the mean of late samples
-  std::atomic<std::uint8_t> forks{0};        ///< how many these are
+  std::atomic<std::uint8_t> forks{0};        ///< the number of these samples
   std::atomic<std::uint8_t> losses{0};       ///< samples in a row whose fork did not pay
   std::atomic<doubt> in_doubt{doubt::none};  ///< about the last sample
 
-  /// Counts this call, and says whether it shall be timed. If so, what was decided is decided anew.
+  /// Counts this call, and returns whether to time it. If so, the decisions are made again.
   bool begin_call() noexcept {
     const std::uint32_t call = calls.load(std::memory_order_relaxed);
     calls.store(call + 1, std::memory_order_relaxed);
@@ -137,7 +135,7 @@ struct alignas(cache_line / 2) loop_record {
   }
 
  private:
-  // Reading the clock costs 1 to 2% of a loop of a microsecond; sixteen calls bear it easily.
+  // Reading the clock costs 1 to 2% of a loop of a microsecond; over sixteen calls, that is negligible.
   // One of the first samples searches, one runs alone, and two forks are compared with it.
   static constexpr std::uint32_t first_samples = 5;
   static constexpr std::uint32_t sample_every = 16;
@@ -147,7 +145,7 @@ struct alignas(cache_line / 2) loop_record {
   static constexpr double much_longer = 4;
   // If another program displaces a thread now and then, the thread is late at some joins, but saves time on average.
   static constexpr std::uint8_t most_forks = 16;
-  // A join later than this is chance, however late it is.
+  // A gain below this counts as this: such a late join is chance.
   static constexpr double least_gain = -3;
   // In serial times of the loop: what a fork on two threads saves at best.
   static constexpr float least_loss = 0.5F;

@@ -9,8 +9,8 @@
 #pragma GCC visibility push(hidden)
 namespace corescale::inline v0::detail {
 
-/// A caller that runs its loop by itself, because the team was busy, until it leaves.
-/// Each has a core that a round of the default team then lacks.
+/// While it lives, the caller counts as running its loop alone, because the team is busy.
+/// Each such caller takes a core that a round of the default team then lacks.
 class lone_caller {
  public:
   lone_caller() noexcept { enter(); }

@@ -27,7 +27,7 @@
 #include "recording.hpp"
 #include "shared_ranges.hpp"
 
-// One loop, from the call to the return: what is known of it, its plan, and the threads that run it.
+// One loop, from the call to the return: its record, its plan, and the threads that run it.
 namespace corescale::inline v0::detail {
 namespace {
 
@@ -92,7 +92,7 @@ class alignas(cache_line) plain_loop {
   range_counters counters_;
 };
 
-/// The same with a clock: it learns what blocks take, and can find their size as it goes.
+/// The same with a clock: it learns the times of blocks, and can adjust their size while it runs.
 class timed_loop {
  public:
   timed_loop(const loop_description& loop, const loop_plan& plan, const loop_body& body,
@@ -147,7 +147,7 @@ iterations iterations_of(const unit_block& block, const shared_ranges& ranges,
   return {block.begin << ranges.shift(), block.end == ranges.units() ? n : block.end << ranges.shift()};
 }
 
-// While a block takes less than this, the clock and the claim are much of what was timed.
+// If a block takes less than this, the clock and the claim are a large part of the measured time.
 constexpr double long_enough_ns = 1000;
 
 void plain_loop::operator()(std::size_t id) {
@@ -252,7 +252,7 @@ void timed_loop::report(loop_statistics& statistics) const noexcept {
   statistics.elapsed_ns = elapsed_ns();
 }
 
-// From here on the clock costs next to nothing, and a loop may change while it runs.
+// In loops of this length the clock costs almost nothing, and a loop may change while it runs.
 constexpr double always_timed_ns = 1e6;
 
 std::uint64_t named_site(const char* name) noexcept { return std::hash<std::string_view>()(name) | 1; }
@@ -298,9 +298,8 @@ loop_plan plan_of(const loop_call& call, const loop_description& loop) {
   return plan;
 }
 
-// The next two functions hold the counters of a loop, up to 41 KB. They are separate, so that a loop that
-// runs on its caller, as in a loop of the same team, takes next to no stack. They return false if the team
-// refused; then nothing was run.
+// The next two functions have the counters of a loop, up to 41 KB, on their stack. They are separate, so that a loop that runs on its
+// caller, such as a nested one, needs almost no stack. They return false if the team refused; then nothing was run.
 
 [[gnu::noinline]] bool run_timed(const loop_call& call, const loop_description& loop, const loop_plan& plan,
                                  const loop_body& body) {
@@ -347,7 +346,7 @@ void run_alone(const loop_call& call, bool timed) {
 struct watched_slices {
   // A reading takes 20 to 30 ns, because the loop starts again after it: 3% of this.
   static constexpr double least_ns = 1000;
-  // Beyond this factor, the prediction is for another loop, because from call to call a loop changes by less.
+  // If the prediction is off by more than this factor, the loop has changed; usual loops vary less from call to call.
   static constexpr double off_by = 4;
   static constexpr std::uint64_t most = 64;
 
@@ -363,12 +362,11 @@ struct watched_slices {
   }
 };
 
-/// Runs iterations begin .. n - 1 over the team, if one of them takes that long. False if that does not pay,
-/// or the team refused.
+/// Runs iterations begin .. n - 1 over the team, given the time of an iteration. False if that does not pay, or if the team refused.
 [[gnu::noinline]] bool divide_rest(const loop_call& call, std::uint64_t begin, double iteration_ns) {
   loop_call rest = call;
   rest.n = call.n - begin;
-  rest.record = nullptr;  // what this call takes is no habit of the place; if it is, a sample will tell
+  rest.record = nullptr;  // this call may be an exception; if not, a sample will show it
   loop_description loop = describe(rest);
   loop.iteration_ns = iteration_ns;
   const loop_plan plan = plan_of(rest, loop);
@@ -377,9 +375,9 @@ struct watched_slices {
   return run_plain(rest, rest.n, plan, shifted);
 }
 
-/// Runs on the calling thread while the loop takes what was predicted. If it takes longer twice in a row, the
-/// rest is divided. If `timed`, learns the time of an iteration from what was run here; if the rest was
-/// divided, as if it had gone on in the same way. If `could_fork`, that is not the time in blocks of a fork.
+/// Runs on the calling thread as long as the loop takes the predicted time. If it takes longer twice in a row, the rest is divided among
+/// the team. If `timed`, it learns the time of an iteration from the part that ran here. If `could_fork`, this time is not recorded as
+/// that of a fork's blocks.
 void run_watched(const loop_call& call, double iteration_ns, bool timed, bool could_fork) {
   const watched_slices slices(call.n, iteration_ns);
   const double fork = machine_calibration().fork_hot;
@@ -417,8 +415,7 @@ void run_watched(const loop_call& call, double iteration_ns, bool timed, bool co
 // A try costs 0.3 to 1 us.
 constexpr double between_tries_ns = 50'000;
 
-/// Runs on the calling thread while another thread's loop has the team. Once the team is free, it takes the
-/// rest.
+/// Runs on the calling thread while another thread's loop uses the team. Once the team is free, the team takes the rest.
 void run_until_taken(const loop_call& call, bool timed) {
   const double tick = ns_per_tick();
   std::uint64_t begin = 0, size = 1, own_ticks = 0;
@@ -491,7 +488,7 @@ void run_loop(const team_ref& team, std::uint64_t n, const loop_body& body, cons
     described.emplace(describe(call));
     may_fork = !record || record->may_fork(described->iteration_ns * static_cast<double>(n));
     if (may_fork) plan = plan_of(call, *described);
-  } catch (const std::bad_alloc&) {  // a first loop reads the machine: a later one will
+  } catch (const std::bad_alloc&) {  // a first loop reads the machine; if it cannot, a later one will
     return body(0, n);
   }
   const loop_description& loop = *described;

@@ -30,8 +30,8 @@ loop_plan fixed(const loop_description& loop) {
 
 // --- guided ---
 
-// What remains over the number of threads, from one counter: guided self-scheduling (Polychronopoulos and Kuck 1987),
-// as OpenMP's schedule(guided). loop_options::block is the least block.
+// A block is (remaining iterations / threads), from one counter: guided self-scheduling (Polychronopoulos and Kuck 1987), as in OpenMP's
+// schedule(guided). loop_options::block is the least block.
 
 loop_plan guided(const loop_description& loop) {
   return {.threads = loop.threads,
@@ -43,9 +43,9 @@ loop_plan guided(const loop_description& loop) {
 
 // --- taskflow_guided ---
 
-// Half of what remains over the number of threads, and single iterations once fewer than 4 per thread remain, from one
-// counter: Taskflow's for_each as the study describes it (Shuai 2021, "Related work"). Below 4 per thread the quotient
-// is at most 1, so the second rule follows from the first.
+// A block is half of (remaining iterations / threads), and a single iteration once fewer than 4 per thread remain, from one counter:
+// Taskflow's for_each as the study describes it (Shuai 2021, "Related work"). Below 4 per thread the first rule also gives at most 1, so
+// the second rule follows from it.
 
 loop_plan taskflow_guided(const loop_description& loop) {
   return {
@@ -67,8 +67,8 @@ double formula(const loop_description& loop) {
   return above / below;
 }
 
-// For small bodies the formula has a pole, at which blocks grow without bound, and past it is negative. So the bound
-// is a share of n; a larger block would be of no use, either. The study prints its blocks truncated.
+// For small bodies the formula has a pole, at which blocks grow without bound, and beyond it blocks are negative. So blocks are limited
+// to a thread's share; larger ones would be useless anyway. The study prints its blocks truncated.
 loop_plan published_cost_model(const loop_description& loop) {
   const double block = formula(loop);
   const std::uint64_t iterations = (loop.n - 1) / loop.threads + 1;
@@ -85,15 +85,14 @@ loop_plan published_cost_model(const loop_description& loop) {
 // The plan of the least predicted time, over threads, counters and block:
 //
 //   fork-join + n w / T + (n / B T) c + B w u / 2 + what the counters' layout adds,
-//
-// w the time of an iteration, c of a claim, u how uneven blocks of one size are. For given T and c the best block is
-// sqrt(2 n c / (T w u)), and claims and tail then cost the same. If a loop is so short that no claim and no look at others' counters pays,
-// each thread has one block, its share: B = n / T and c = 0.
+// with w the time of an iteration, c that of a claim, and u the unevenness of equal blocks. For given T and c the best block is sqrt(2 n
+// c / (T w u)), at which claims and tail cost the same. If a loop is so short that neither claims nor stealing pay, each thread runs its
+// share as one block: B = n / T and c = 0.
 
 // A fork must save at least this share of the serial time, because a prediction can be wrong by that much.
 constexpr double least_gain = 0.1;
 
-// A thread claims half of what its counter has left: then at most half of it is out of others' reach.
+// A thread claims half of the rest of its counter, so that others can still steal at least half of it.
 constexpr std::uint32_t share_of_rest = 2;
 
 /// Fork and join of that many threads, at least two, if two take `of_two`.
@@ -127,7 +126,7 @@ double predict(const loop_description& loop, std::uint32_t threads, const layout
   return fork_join_ns(loop, threads) + work + claims_and_tail + counters.added_ns;
 }
 
-// A thread that has a counter for itself pays only an addition for a claim. But in the end it looks at all threads' counters, twice.
+// With a counter of its own, a thread pays only an addition for a claim. But at the end it looks at all threads' counters, twice.
 layout counter_per_thread(const loop_description& loop, std::uint32_t threads) {
   const double looks = 2.0 * threads / loop.l3_domains;
   return {.claim_ns = loop.machine.claim_own, .added_ns = looks * loop.machine.line_near / 2};
@@ -180,7 +179,7 @@ loop_plan divided(const loop_description& loop, const division& chosen) {
       .steal = true};
 }
 
-// Nothing is known: every thread begins with one iteration, and grows its blocks by the time that they take.
+// If nothing is known, every thread begins with one iteration, and increases its blocks according to their times.
 loop_plan searching(const loop_description& loop, std::uint32_t threads) {
   return {.threads = threads,
           .counters = std::min(threads, most_counters),
@@ -213,7 +212,7 @@ loop_plan automatic(const loop_description& description) {
 
 // --- trained ---
 
-// The block by weights that were fitted to loops of this machine, from one counter: claims against the wait for the last block, which
+// The block by weights fitted to loops of this machine, from one counter. It balances claims against the wait for the last block, which
 // grows with a power of an iteration's time. The laboratory fits them (conclude/block_size/line_travel.py), and a test compares the two.
 
 // An iteration of this time counts with its own time.

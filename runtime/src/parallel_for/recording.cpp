@@ -23,7 +23,7 @@
 namespace corescale::inline v0::detail {
 namespace {
 
-// Loops of further sizes are run as usual, so that recording costs little for a loop whose size always changes.
+// Loops beyond this number are run as usual, so that recording costs little for a loop whose size always changes.
 constexpr std::size_t most_rows = 1024;
 // From a thread's share down to a thousandth of it, each a quarter of the one before.
 constexpr std::size_t most_blocks = 6;
@@ -34,7 +34,8 @@ struct cell {
   double least_ns = std::numeric_limits<double>::infinity();
 };
 
-/// A loop of one size and its blocks, which are called in turn, in a new random order each round: a program may repeat itself.
+/// A loop of one size and its blocks, which calls use in turn, in a new random order each round, because a program's calls may be
+/// periodic.
 struct row {
   std::string site;
   const void* body_type;

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-// The CPUs that threads may run on, also while a team narrows those of the thread that made it.
+// The CPUs that threads may run on, even while a team has pinned the thread that made it.
 namespace corescale::inline v0::detail {
 
 /// The words of the kernel's mask; empty if the kernel does not report it.

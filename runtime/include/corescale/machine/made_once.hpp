@@ -6,9 +6,8 @@
 
 namespace corescale::inline v0::detail {
 
-/// A value of static storage that its first callers make. Several may make one at the same time; one of these values stays for ever. No
-/// caller waits for another, unlike at a static variable of a function: there a child of fork() would wait for a thread that it does not
-/// have.
+/// A value of static storage that its first caller makes. If several make one at the same time, one of the values is kept for ever. No
+/// caller waits for another. (At a function's static variable, a child of fork() could wait for a thread that exists only in its parent.)
 template <class Value>
 class made_once {
  public:

@@ -9,24 +9,24 @@
 
 namespace corescale::inline v0::detail {
 
-/// A function that is called at the end of each thread that asked for it. Objects of this type have static storage, and stay for ever.
-/// It uses a key and not a thread_local object: a key's function runs after the destructors of all such
-/// objects, and again if one asks even later. The first caller makes the key. That takes no lock, which a
-/// child of fork() might find held, and no memory, which a program's operator new may take from here.
+/// Calls a function at the end of each thread that asked for it. Objects of this type have static storage, and live for ever.
+/// It uses a pthread key and not a thread_local object: a key's function runs after the destructors of all thread_local objects, and runs
+/// again if one of them asks even later. The first caller makes the key. That takes no lock, which a child of fork() might find held, and
+/// no memory, which a program's operator new may take from here.
 class thread_end {
  public:
   constexpr explicit thread_end(void (*function)(void*)) noexcept : function_(function) {}
   thread_end(const thread_end&) = delete;
   thread_end& operator=(const thread_end&) = delete;
 
-  /// At the calling thread's end the function gets `what`, which is not null.
+  /// At the calling thread's end the function is called with `what`, which must not be null.
   /// Throws std::bad_alloc, also if the process has no key left, because an error with a text would need
   /// memory.
   void await(const void* what) {
     if (pthread_setspecific(key(), what)) throw std::bad_alloc();
   }
 
-  /// What the function will get at the calling thread's end; null if it is not called.
+  /// The argument for the function at the calling thread's end; null if it will not be called.
   /// Throws std::bad_alloc if the process has no key left.
   void* awaited() { return pthread_getspecific(key()); }
 

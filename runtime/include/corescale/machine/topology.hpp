@@ -12,9 +12,8 @@ namespace corescale::inline v0 {
 /// Never throws.
 std::size_t usable_cores() noexcept;
 
-/// The same by the affinity of all threads of the process together, so that one that is pinned does not narrow it.
-/// The answer is kept. While fewer cores are known than are wanted, it is read again, at most ten times a
-/// second. Never throws.
+/// The same, but by the affinities of all threads of the process together, so that a pinned thread does not reduce it.
+/// The answer is cached. As long as it is less than `wanted`, it is read again, at most ten times a second. Never throws.
 std::size_t process_cores(std::size_t wanted = 1) noexcept;
 
 /// One hardware thread, as the kernel numbers it. Cores, sockets and L3 domains count from 0 in the order of
@@ -30,14 +29,13 @@ struct cpu_place {
   bool operator==(const cpu_place&) const = default;
 };
 
-/// Which CPU belongs to which core, socket, NUMA node and L3 domain. `corescale doctor` says the same of the
-/// same machine: a test compares the two.
+/// Which CPU belongs to which core, socket, NUMA node and L3 domain. A test checks that `corescale doctor` gives the same for a machine.
 struct topology {
   std::vector<cpu_place> cpus;   ///< the online ones in the order of their numbers; never empty
   std::size_t most_threads = 1;  ///< min(allowed CPUs, quota rounded down), at least 1
   std::string source;            ///< "hwloc", "sysfs", "xml" or "synthetic"
 
-  /// This machine, as the calling thread may use it. It comes from hwloc's library, else from sysfs, and takes milliseconds.
+  /// This machine, with the CPUs that the calling thread may use. Reads it by hwloc, or else from sysfs, which takes milliseconds.
   static topology here();
 
   /// The same, only by sysfs. It takes 0.2 ms; hwloc takes 20, because it also loads plugins for graphics
@@ -57,7 +55,7 @@ struct topology {
   std::vector<cpu_place> usable() const;
 };
 
-/// here(), read at the first call and then kept. Changes of the affinity after that are not seen.
+/// The result of the first call of here(), which is cached. Later changes of the affinity are not noticed.
 const topology& this_machine();
 
 }  // namespace corescale

@@ -10,7 +10,7 @@
 
 namespace corescale::inline v0 {
 
-/// What a policy may know of a loop.
+/// The information on a loop that a policy gets.
 struct loop_description {
   std::uint64_t n = 0;        ///< iterations, at least 1
   std::uint32_t threads = 1;  ///< threads that may take part, at most n
@@ -28,7 +28,7 @@ struct loop_description {
 inline constexpr std::uint32_t most_counters = 256;
 
 /// How a loop is divided.
-/// Any values are safe: values that do not fit the loop are cut.
+/// Any values are safe: values that do not fit the loop are clamped.
 /// A claim takes `remaining / divisor` iterations of its counter, at least `smallest` and at most `largest`. If the divisor is 0, it always
 /// takes `largest`.
 struct loop_plan {
@@ -37,9 +37,9 @@ struct loop_plan {
   std::uint64_t largest = 1;
   std::uint64_t smallest = 1;
   std::uint32_t divisor = 0;
-  bool by_group = false;  ///< a thread's counter is that of its L3 domain, not one by its id; implies steal
-  bool steal = false;     ///< a thread whose counter is dry takes half of the richest
-  bool adapt = false;     ///< each thread finds its own largest and smallest by the time that its blocks take
+  bool by_group = false;  ///< a thread uses the counter of its L3 domain, not that of its id; implies steal
+  bool steal = false;     ///< a thread whose counter is empty takes half of the fullest counter's rest
+  bool adapt = false;     ///< each thread fits its own largest and smallest to its blocks' times
   bool clamped = false;   ///< the formula gave no usable block
 };
 
@@ -50,7 +50,7 @@ struct block_policy {
   loop_plan (*plan)(
       const loop_description& loop);  ///< throws std::invalid_argument for options that it cannot obey
   bool needs_block = false;           ///< plan() throws if no block is given
-  bool learns = false;                ///< plan() is told what the call site's loops took
+  bool learns = false;                ///< plan() gets the times of earlier loops at the call site
 };
 
 /// The table; `auto`, the default, comes first.

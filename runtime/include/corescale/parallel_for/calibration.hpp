@@ -6,10 +6,10 @@
 
 namespace corescale::inline v0 {
 
-/// What the policies `auto` and `trained` have to know of a machine, in nanoseconds. The defaults are of x86 servers between 2019 and 2024.
-/// A wrong constant costs a few per cent, because the time of a loop is flat around its best block. The times of forks are those of empty
-/// rounds. If other threads may take over a thread's share, a loop loses only the mean delay of its threads. On two threads that is half of
-/// fork_cold.
+/// The constants of a machine that the policies `auto` and `trained` need, in nanoseconds. The defaults are those of x86 servers built
+/// between 2019 and 2024. A wrong constant costs a few per cent, because the time of a loop hardly changes around its best block. Fork
+/// times are those of empty rounds. If other threads may take over a thread's share, a loop loses only the mean delay of its threads; on
+/// two threads that is half of fork_cold.
 struct calibration {
   double claim_own = 10;      ///< an atomic addition to a line that nobody else touches
   double line_near = 80;      ///< a line comes from another core of the L3 domain
@@ -17,18 +17,18 @@ struct calibration {
   double fork_hot = 300;      ///< fork and join of two threads that spin
   double fork_thread = 60;    ///< each further thread adds this
   double fork_cold = 10'000;  ///< fork and join of threads that sleep; a loop learns whether its forks pay
-  double byte = 0.1;          ///< reading or writing one byte; only until an iteration was timed
-  double operation = 0.3;     ///< one operation; only until an iteration was timed
-  double trained_near = 80;   ///< what a claim counts for `trained`, as calibrate --train fits it
+  double byte = 0.1;          ///< reading or writing one byte; used only until an iteration has been timed
+  double operation = 0.3;     ///< one operation; used only until an iteration has been timed
+  double trained_near = 80;   ///< the cost of a claim for `trained`, fitted by calibrate --train
   double trained_far = 120;   ///< each further L3 domain adds this
-  double trained_spread = 1;  ///< waiting for the last block grows with this power of an iteration
+  double trained_spread = 1;  ///< the wait for the last block grows with this power of an iteration's time
 };
 
 inline constexpr calibration shipped_calibration{};
 
 /// A calibration file: the line `format = 2`, then a line `name = value` for any of the above, value > 0; `#` begins a
-/// comment. A constant that is not named keeps its default. `cpus = 2 x AMD EPYC` says of which machine the constants are. Names that begin
-/// with `lab.` are ignored.
+/// comment. Other constants keep their defaults. `cpus = 2 x AMD EPYC` names the machine of the constants. Names that begin with `lab.`
+/// are ignored.
 struct calibration_file {
   calibration constants;
   std::string cpus;  ///< empty if the file does not say
@@ -45,7 +45,7 @@ std::string cpus_in_words();
 /// not those of this machine.
 const calibration& machine_calibration();
 
-/// Why machine_calibration() is not of the file that was named, in a sentence; empty if it is, or if no file was named.
+/// A sentence that says why machine_calibration() does not use the named file; empty if it does, or if no file is named.
 const std::string& calibration_note();
 
 /// One row per constant, for those who write such a file.

@@ -9,14 +9,14 @@ namespace corescale::inline v0 {
 struct block_policy;
 struct loop_statistics;
 
-/// What one iteration is expected to cost. Used until the loop has been seen to run, and by the published model.
+/// The expected cost of an iteration. It is used until the loop has been timed, and by the published model.
 struct loop_cost {
   double bytes_read = 0;
   double bytes_written = 0;
   double operations = 0;
 };
 
-/// How a loop is to be run; the default, which needs nothing, is meant to be the best.
+/// How to run a loop. The defaults need no choice, and are meant to be the best.
 struct loop_options {
   /// Iterations that a thread claims at once, in the policy `fixed`; naming a block chooses that policy.
   /// 0: the policy decides.
@@ -25,19 +25,19 @@ struct loop_options {
   loop_cost cost{};
   /// The most threads that take part. 0: all of the team.
   std::uint32_t max_threads = 0;
-  /// Set it for the first call after a pause that is not a habit of the program, as in a benchmark that calls
-  /// loops in turn. The time since the last call then does not tell how often this loop is called.
+  /// Set it for the first call after an unusual pause, as in a benchmark that calls several loops in turn. The time since the last call
+  /// is then not used to learn how often this loop is called.
   bool after_pause = false;
   /// A row of block_policies(). Null: `fixed` if a block is named, else `auto`.
   const block_policy* policy = nullptr;
-  /// What is learned belongs to this name. Null: to the place of the call in the source, and the body's type.
+  /// What is learned is stored under this name. Null: under the place of the call in the source and the body's type.
   const char* name = nullptr;
   /// Filled in by the call, unless it is null. Costs two readings of the clock per thread and one per block.
   loop_statistics* statistics = nullptr;
 };
 static_assert(sizeof(loop_options) <= 64);
 
-/// What was done in one thread's share. Another thread may have run it, if that one came late (crewed_team::work_anywhere).
+/// What was done in one thread's share. If that thread came late, another one may have run it (crewed_team::work_anywhere).
 struct loop_share {
   std::uint64_t iterations = 0;
   std::uint64_t claims = 0;  ///< blocks that it ran
@@ -46,8 +46,8 @@ struct loop_share {
   double busy_ns = 0;  ///< time from its first block to the end of its last, with the claims between them
 };
 
-/// What a call did, on request. The shares are the caller's, so that a call allocates nothing. One is filled in for each thread, in the
-/// order of thread ids, as far as there are shares; those of threads that took no part become empty.
+/// Statistics of a call, on request. The caller provides the shares, so that a call allocates nothing. One is filled in for each thread,
+/// in the order of thread ids, as far as there is room; those of threads that took no part are emptied.
 struct loop_statistics {
   std::span<loop_share> shares{};
   const char* policy = "";  ///< its name

@@ -11,8 +11,8 @@
 namespace corescale::inline v0 {
 
 /// The lowest i of first .. last - 1 for which is_it(i) is true; last if there is none.
-/// is_it is called exactly once for every i below the answer. Above it, a block that has begun ends at its next i, and later blocks call
-/// nothing. So a loop with early exit is a body that returns true if no later iteration needs to run.
+/// is_it is called exactly once for every i below the answer. Above the answer, blocks that have begun stop at their next i, and later
+/// blocks do not begin. So a loop with early exit is a predicate that returns true if no later iteration needs to run.
 template <detail::loop_team Team, std::integral First, std::integral Last, class Predicate>
 requires std::predicate<Predicate&, detail::index<First, Last>> detail::index<First, Last> parallel_find(
     Team& team, First first, Last last, Predicate&& is_it, const loop_options& options = {},

@@ -12,10 +12,10 @@
 
 namespace corescale::inline v0 {
 
-/// How the parts of a reduction are put together.
+/// How the parts of a reduction are combined.
 enum class reduction {
-  fastest,        ///< in whatever order they come: combine must be associative and commutative
-  deterministic,  ///< the same parts in the same order always, whatever threads there are: associative is enough
+  fastest,        ///< in the order in which they end: combine must be associative and commutative
+  deterministic,  ///< always the same parts in the same order, for any number of threads: associative is enough
 };
 
 namespace detail {

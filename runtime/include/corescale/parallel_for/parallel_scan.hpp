@@ -14,8 +14,8 @@ namespace corescale::inline v0 {
 
 /// put(i, value) for each i in first .. last - 1, value being identity combined with body(first) .. body(i): an inclusive scan.
 /// Returns the value of last - 1, or identity if there is none. combine must be associative; combine(identity, x) must be x.
-/// There is one part more than threads. The first part is put at once, the last is never summed beforehand, and the others are read twice.
-/// So T threads take 2 / (T + 1) of the serial time. body(i) is called once or twice. Allocates room for a Value a thread.
+/// The range is divided into T + 1 parts for T threads. The first part is put at once, the last is not summed beforehand, and the others
+/// are read twice, so it takes 2 / (T + 1) of the serial time. body(i) is called once or twice. Allocates a Value for each thread.
 template <detail::loop_team Team, std::integral First, std::integral Last, class Value, class Body,
           class Combine, class Put>
 requires std::invocable<Body&, detail::index<First, Last>> Value
@@ -28,10 +28,10 @@ parallel_scan(Team& team, First first, Last last, Value identity, Body&& body, C
   const auto begin_of = [&](std::uint64_t part) {
     return detail::after<index>(first, n / parts * part + std::min(part, n % parts));
   };
-  struct place {  // not a Value alone: a vector of bool would share bytes between threads
+  struct place {  // a plain vector<bool> would share bytes between threads
     Value value;
   };
-  std::vector<place> before(parts + 1, place{identity});  // each part's sum goes to the next one's place
+  std::vector<place> before(parts + 1, place{identity});  // each part's sum is stored at the next part
   const auto run = [&](std::uint64_t part, Value sum, bool puts) {
     for (index i = begin_of(part); i != begin_of(part + 1); ++i) {
       sum = combine(std::move(sum), std::invoke(body, i));

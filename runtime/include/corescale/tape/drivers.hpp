@@ -7,8 +7,7 @@
 
 #include "corescale/tape/gradient_tape.hpp"
 
-/// Derivatives of a callable in one call. Each records it once, on a tape of the calling thread, and drops
-/// the tape.
+/// Derivatives of a callable in one call. Each function records the callable once, on a temporary tape of the calling thread.
 namespace corescale::inline v0 {
 
 /// The independent variables of a tape, at x.
@@ -50,7 +49,7 @@ with_derivatives<Base, std::vector<Base>> gradient(Function&& f, std::span<const
   return {y.value(), std::move(all)};
 }
 
-/// The function that f is near x, recorded there. f returns a real<Base> or a vector of them.
+/// The function f, recorded at x. f returns a real<Base> or a vector of them.
 template <class Base, class Function>
 function<Base> record(Function&& f, std::span<const Base> x) {
   gradient_tape<Base> tape;
@@ -64,8 +63,8 @@ std::vector<Base> jacobian(Function&& f, std::span<const Base> x) {
   return record<Base>(std::forward<Function>(f), x).jacobian(x);
 }
 
-/// The Hessian of a function to one number, times v. One recording over series of order 1 and one sweep back:
-/// faster than a recorded function's, if each is needed once.
+/// The Hessian of a function to one number, times v, from one recording over series of order 1 and one reverse sweep. It is faster than a
+/// recorded function's hessian_vector(), if only one product is needed.
 template <class Base, class Function>
 std::vector<Base> hessian_vector(Function&& f, std::span<const Base> x, std::span<const Base> v) {
   using line = series<Base, 1>;
@@ -90,7 +89,7 @@ std::vector<Base> hessian(Function&& f, std::span<const Base> x) {
 
 /// The sum of term(i, x) for i < terms, and its gradient, over the threads of a reduction: the terms are divided
 /// into parts, each part is one recording and one reverse sweep on the tape of the thread that takes it, and the
-/// parts' gradients are added by `reduce`, in order if that keeps an order. Same parts whatever the threads, so an
+/// parts' gradients are added by `reduce`, in order if that keeps an order. The parts do not depend on the number of threads, so an
 /// ordered reduction gives the same bits for any team.
 ///
 /// reduce(parts, identity, body, combine) is corescale::parallel_reduce with a team, or any other:

@@ -18,14 +18,14 @@ template <class Base, class Alloc>
 class gradient_tape;
 
 /// A recorded function y = f(x) from n variables to m results, which can be evaluated at other points and
-/// differentiated there, to any order. gradient_tape::finish() makes it; it stands, at first, where it was
-/// recorded, and after forward(x) at x.
+/// differentiated there, to any order. gradient_tape::finish() makes it. Its current point is at first the one where it was recorded, and
+/// after forward(x) it is x.
 ///
 /// Memory       As of the recording (gradient_tape.hpp); 8 bytes per statement more after forward(), 8 more after tangent() or reverse();
 ///              while they run, 32 in hessian_vector() and 2 (order + 1) numbers in taylor() and reverse_taylor().
 /// Complexity   Each sweep is linear in the operations; over series of order d, O(d^2) each.
-/// Throws       tape_misuse if a size does not fit, and for a sweep back after a sweep forward that threw or
-///              never was; branch_change if the recorded program would have taken another branch.
+/// Throws tape_misuse if a size does not fit, and for a reverse sweep without a successful forward sweep before it; branch_change if the
+/// recorded program would have taken another branch.
 /// Threads      One at a time. Each thread may have a copy, which is not recorded anew.
 template <class Base = double, class Alloc = thread_alloc>
 class function {
@@ -47,12 +47,12 @@ class function {
     return out;
   }
 
-  /// y at the point where the function stands.
+  /// y at the current point.
   std::vector<Base> value() const {
     return results([](const output& one) { return one.value; });
   }
 
-  /// y at x, where the function stands from now on.
+  /// y at x, which becomes the current point.
   std::vector<Base> forward(std::span<const Base> x) {
     require_size("forward", "x", x.size(), domain());
     values_.resize(end_);

@@ -38,7 +38,7 @@ class ready_count {
   sem_t count_{};
 };
 
-/// A fixed number of threads that take tasks from one queue, first in, first out.
+/// A fixed number of threads that take tasks from one first-in, first-out queue.
 class dispatcher {
  public:
   /// Throws std::system_error at the thread limit, having ended the threads it had started.
@@ -120,7 +120,7 @@ class port {
     }
   }
 
-  /// What an arbiter does.
+  /// Activates a receiver, as an arbiter does.
   void activate(dispatcher& queue, receiver<Message> activated) {
     const std::scoped_lock lock(mutex_);
     active_.push_back(

@@ -46,10 +46,10 @@ struct team_options {
 
   /// Called once on each thread with its id, the master's 0 too, before create() returns; empty for nothing.
   /// create() throws what this function throws, and leaves no team.
-  /// Then the shares of loops also stay with their threads, as with `pin`, so that what was set up on a thread is used there.
+  /// It also makes each share of a loop run on its own thread, as with `pin`, so that the share finds what was set up there.
   std::function<void(std::size_t id)> on_thread_start = {};
 
-  /// Whether a thread of `spin` that finds another thread of its team on its core, in the same round, leaves it.
+  /// Whether a thread of `spin` leaves its core if it finds another thread of its team there in the same round.
   /// The default is true, because Linux may start or wake two threads on one core, and leave them there while another core is busy. Then a
   /// loop takes its serial time. It narrows and restores the thread's own CPU mask; a thread whose mask was changed from outside stays, as
   /// does a pinned one.
@@ -85,7 +85,7 @@ concept team = requires(T& crew, const T& idle, std::size_t n, worker_ref worker
   // too_few_threads if k is more than n; nothing is run if k is 0.
   { crew.work(n, worker) } -> std::same_as<outcome>;
 
-  // Gives the team up: until a thread adopts it, it has no master.
+  // Releases the team, which has no master until a thread adopts it.
   // Only the master calls this, and outside of work.
   { crew.release() } -> std::same_as<outcome>;
 
@@ -98,7 +98,7 @@ concept team = requires(T& crew, const T& idle, std::size_t n, worker_ref worker
   // n.
   { idle.num_threads() } -> std::same_as<std::size_t>;
 
-  // The destructor ends the n - 1 threads. Any thread may call it, outside of work.
+  // The destructor ends the n - 1 threads. Any thread may call it while no worker runs.
   // In a child of fork(), which has no such threads, it forgets them instead of waiting.
   // After a fork() from inside a worker, only _exit and exec may be called.
 };

@@ -14,8 +14,8 @@
 #include "corescale/parallel_for/loop_options.hpp"
 #include "corescale/team/team.hpp"
 
-// What the templates of parallel_for build on. They turn any loop into a range from 0, a body and a place, so
-// that run_loop is compiled once.
+// The basis of the templates of parallel_for. They turn any loop into a range from 0, a body and a place in the source, so that run_loop
+// is compiled only once.
 namespace corescale::inline v0::detail {
 
 /// The place of a call in the source. clang 14 has no std::source_location.
@@ -43,7 +43,7 @@ std::uint64_t distance(First first, Last last) {
   return static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(first);
 }
 
-/// The difference of two iterators, which need not be a std::integral: that of iota(std::size_t{}) is wider than any of these.
+/// The difference of two iterators. Its type need not be a std::integral; that of iota(std::size_t{}) is wider than any of them.
 template <class Difference>
 std::uint64_t steps(Difference n) {
   return n < 0 ? distance(0, static_cast<std::int64_t>(n)) : static_cast<std::uint64_t>(n);
@@ -62,9 +62,9 @@ concept loop_team = !std::integral<Team> && requires(Team & team, worker_ref wor
   team.work(std::size_t{1}, worker);
 };
 
-/// What runs iterations begin .. end - 1, counted from 0: a callable of any type, which must outlive every call.
-/// A callable of up to two words is copied into this object, so that a thread needs no further cache line for it. Of a larger one, the
-/// address is kept.
+/// A callable of any type that runs iterations begin .. end - 1, counted from 0. It must outlive every call.
+/// A callable of up to two words is copied into this object, so that a thread needs no other cache line for it. Of a larger one, only the
+/// address is stored.
 class loop_body {
  public:
   template <class Callable>
@@ -134,7 +134,7 @@ template <class T>
 inline constexpr char type_mark = 0;
 
 /// Runs the loop. An exception that leaves a body leaves this call after all threads have ended; no block is claimed after it.
-/// What is learned belongs to the place and the type of the body, `type_mark` of it.
+/// What is learned is stored under the place and the body's type (`type_mark`).
 void run_loop(const team_ref& team, std::uint64_t n, const loop_body& body, const loop_options& options,
               const source_place& here, const void* body_type);
 

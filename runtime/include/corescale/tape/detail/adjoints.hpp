@@ -4,7 +4,7 @@
 #include "corescale/tape/detail/cheap.hpp"
 #include "corescale/tape/operations.hpp"
 
-// What sweeps ask of the type of their tangents and adjoints.
+// The operations that sweeps need on the type of their tangents and adjoints.
 namespace corescale::inline v0 {
 
 template <class Base>
@@ -18,8 +18,8 @@ inline constexpr bool records = false;
 template <class Base>
 inline constexpr bool records<real<Base>> = true;
 
-/// Whether x is 0 and stays 0: such an adjoint is not handed on. It saves work, and lets a selection that
-/// took the other side ignore an infinite derivative.
+/// Whether x is 0 and stays 0. Such an adjoint is not propagated, which saves work, and lets a selection ignore an infinite derivative of
+/// the side that it did not take.
 template <class T>
 [[gnu::always_inline]] inline bool is_zero(const T& x) {
   return x == T(0.0);
@@ -29,11 +29,11 @@ bool is_zero(const real<Base>& x) {
   return !x.is_variable() && is_zero(x.value());
 }
 
-/// An operation of the table as a statement of its own, where one of the numbers may be a parameter.
+/// Records an operation of the table as its own statement; one of the numbers may be a parameter.
 template <class Row, class B>
 real<B> immediate(const real<B>& x, const real<B>& y);
 
-/// weight * partial. What is known to be 0 or 1 is not recorded again.
+/// weight * partial, without recording a factor that is known to be 0 or 1.
 template <class T, class V>
 [[gnu::always_inline]] inline T times(const T& weight, const V& partial) {
   return static_cast<T>(weight * partial);
@@ -45,7 +45,7 @@ real<Base> times(const real<Base>& weight, const real<Base>& partial) {
   return is_one ? weight : immediate<operations::multiply>(weight, partial);
 }
 
-/// sum += weight, likewise.
+/// sum += weight, without recording a summand that is known to be 0.
 template <class T>
 [[gnu::always_inline]] inline void add_to(T& sum, const T& weight) {
   sum += weight;

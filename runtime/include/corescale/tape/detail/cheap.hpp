@@ -11,14 +11,14 @@ class series;
 
 namespace corescale::inline v0::detail {
 
-/// Whether arithmetic on T is a few instructions, which cost less than a call or a branch around them: not where it
-/// records, rounds in some way or gets memory.
+/// Whether arithmetic on T is a few instructions, which cost less than a call or branch around them. It is not if it records, sets a
+/// rounding mode or allocates memory.
 template <class T>
 inline constexpr bool is_cheap = std::is_floating_point_v<T>;
 template <class Base, std::size_t Order>
 inline constexpr bool is_cheap<series<Base, Order>> = std::is_floating_point_v<Base>&& Order <= 3;
 
-/// What a constant of T is where one coefficient has it.
+/// The type of a constant over T: a single coefficient.
 template <class T>
 struct coefficient {
   using type = T;

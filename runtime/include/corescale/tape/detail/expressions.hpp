@@ -11,11 +11,11 @@
 
 namespace corescale::inline v0 {
 
-/// What an operator gives where arithmetic on Base is a few instructions: the value, and the operands by value, so that nothing
-/// dangles. It is recorded, as one statement, when it becomes a real<Base>.
+/// The result of an operator, if arithmetic on Base is a few instructions: it has the value, and copies of the operands, so that nothing
+/// dangles. It is recorded, as one statement, when it is converted to a real<Base>.
 template <class Node>
 struct expression {
-  /// Only the value, which keeps nothing of the recording.
+  /// Only the value, without its recording.
   [[gnu::always_inline]] const auto& value() const noexcept { return static_cast<const Node&>(*this).z; }
 };
 
@@ -36,18 +36,12 @@ struct step_writer {
   constexpr void skip(unsigned kept) { numbers = static_cast<std::uint16_t>(numbers + kept); }
 };
 
-// Each kind of node says of itself
-//   indices, nodes      how many operands are variables; how many steps it has
-//   numbers<Needed>     how many numbers are kept of it, in which order see write(); Needed: its value has to be found from them
-//   all_open, each      whether all its leaves are of this recording; f(leaf) for all
-//   write<Needed, Anew> what is kept; Anew: constants are there
-//   read                the node from the values of the variables and the constants that are kept
-//   over<T>             the node whose values are T's, for which read() takes the constants that were kept of this one
-//   kept                its value, where it is needed, from what is kept
-//   back<Needed, Zero>  hands its adjoint on; Zero: it may be 0
-//   tangent<Needed>     its tangent from those of the variables
-//   list<Needed>        its steps
-// k and i are always its own numbers and operands.
+// Each kind of node provides: indices, nodes how many operands are variables; how many steps it has numbers<Needed> how many numbers are
+// kept of it, in which order see write(); Needed: its value has to be found from them all_open, each whether all its leaves are of this
+// recording; f(leaf) for all write<Needed, Anew> what is kept; Anew: constants are there read the node from the values of the variables
+// and the constants that are kept over<T> the node whose values are T's, for which read() takes the constants that were kept of this one
+// kept its value, where it is needed, from what is kept back<Needed, Zero> hands its adjoint on; Zero: it may be 0 tangent<Needed> its
+// tangent from those of the variables list<Needed> its steps k and i are always its own numbers and operands.
 
 /// A variable, or a parameter, which is recorded before the statement is.
 template <class B>
@@ -62,7 +56,7 @@ struct leaf : expression<leaf<B>> {
   place at;
 
   [[gnu::always_inline]] leaf(const B& value, place where) : z(value), at(where) {}
-  /// Member by member, as both below: a copy as one block would be made by way of memory, on the fast path too.
+  /// Copies member by member, like the two below: a copy as one block would go through memory, even on the fast path.
   [[gnu::always_inline]] leaf(const leaf& other) : z(other.z), at{other.at.recording, other.at.index} {}
   leaf& operator=(const leaf&) = default;
   [[gnu::always_inline]] bool all_open(std::uint32_t recording) const { return at.recording == recording; }
@@ -91,8 +85,8 @@ struct leaf : expression<leaf<B>> {
   }
 };
 
-/// A number that no variable enters: a B, or one of B's coefficients, whose products are cheaper. As a statement of its own it is a
-/// parameter that others have for an operand.
+/// A constant, which depends on no variable: a B, or one of B's coefficients, with which products are cheaper. As its own statement it is
+/// a parameter that is an operand of others.
 template <class B, class V = B>
 struct constant : expression<constant<B, V>> {
   using base_type = B;
@@ -128,7 +122,7 @@ struct constant : expression<constant<B, V>> {
   }
 };
 
-/// A function. It keeps its derivative, so that the mathematics is computed once.
+/// A function of one operand. It stores its derivative, so that expensive functions are computed only once.
 template <class Row, class X>
 struct unary_expression : expression<unary_expression<Row, X>> {
   using base_type = typename X::base_type;
@@ -207,9 +201,9 @@ struct unary_expression : expression<unary_expression<Row, X>> {
   }
 };
 
-/// An operation with two operands, one of which is no constant. A product needs the values of its operands, a quotient its own and the
-/// divisor; a sum needs nothing. Any other keeps its partial derivatives.
-/// As a statement it may be a comparison that the program may have branched on (operations::branch).
+/// An operation with two operands, at least one of which is not a constant. For its derivative, a product needs the values of its
+/// operands, a quotient its own value and the divisor, and a sum nothing. All others store their partial derivatives. As a statement it
+/// may also be a comparison on which the program may have branched (operations::branch).
 template <class Row, class X, class Y>
 struct binary_expression : expression<binary_expression<Row, X, Y>> {
   using base_type = typename X::base_type;
@@ -406,7 +400,8 @@ struct selection_expression : expression<selection_expression<Comparison, B>> {
   }
 };
 
-/// An independent variable that comes behind other statements: nothing gives it. Its block is not empty, so that chunks end.
+/// An independent variable that was made after other statements; it has no operands. Its block is not empty, so that chunks of such
+/// statements fill up.
 template <class B>
 struct input : expression<input<B>> {
   using base_type = B;

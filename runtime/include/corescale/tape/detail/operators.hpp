@@ -6,10 +6,10 @@
 
 #include "corescale/tape/detail/statement.hpp"
 
-// What the operators and functions of a real do with their operands: an expression, or a statement.
+// The operators and functions of a real make an expression or a statement of their operands.
 namespace corescale::inline v0::detail {
 
-/// What of a number only the tape sees.
+/// Access to the parts of a number that only the tape uses.
 struct inside {
   template <class B>
   [[gnu::always_inline]] static place place_of(const real<B>& x) {
@@ -32,7 +32,7 @@ inline constexpr bool fits = std::is_convertible_v<T, B>;
 template <recorded T, class B>
 inline constexpr bool fits<T, B> = std::is_same_v<typename T::base_type, B> || std::is_convertible_v<T, B>;
 
-/// The Base of the first of the operands that all fit.
+/// The Base of the first operand that all other operands can be converted to.
 template <class All, class... T>
 struct common {};
 template <class... All, class First, class... Rest>
@@ -78,7 +78,7 @@ template <class Row, class X, class Y>
   return {x, y};
 }
 
-/// f of both, of which one is a variable: a parameter as a constant.
+/// f(x, y), where at least one operand is a variable, and a parameter is passed as a constant.
 template <class B, class F>
 auto with_constants(const real<B>& x, const real<B>& y, F f) {
   if (!x.is_variable()) return f(constant<B>(x.value()), leaf_of(y));
@@ -86,8 +86,8 @@ auto with_constants(const real<B>& x, const real<B>& y, F f) {
   return f(leaf_of(x), leaf_of(y));
 }
 
-/// Where arithmetic is expensive each operation is a statement and a function of its own. Else each operator of a recorded type over a
-/// recorded type would contain all of the recording of the inner one.
+/// If arithmetic is expensive, each operation is its own statement, in a function of its own. Otherwise each operator of a recorded type
+/// over a recorded type would contain the whole recording of the inner type.
 template <class Row, class B>
 [[gnu::noinline]] real<B> immediate(const real<B>& x) {
   if (!x.is_variable()) return real<B>(static_cast<B>(Row::value(x.value())));

@@ -11,8 +11,8 @@
 #include "corescale/tape/operations.hpp"
 #include "corescale/tape/series.hpp"
 
-// Sweeps over series of Base. Lines, where statements are compiled for them, are evaluated statement by statement. All others are
-// evaluated step by step: so each row of the table of operations is compiled once for them.
+// Sweeps over series of Base. Lines are evaluated statement by statement, if statements are compiled for them. All other series are
+// evaluated step by step, so that each row of the table of operations is compiled only once for them.
 namespace corescale::inline v0::detail {
 
 template <class Row, class T>
@@ -31,9 +31,9 @@ T value_of(const T& x, const T& y, std::size_t statement) {
   }
 }
 
-/// Hands the adjoint of z on, by partial derivatives in the arithmetic of T: those of a Taylor
-/// series are series, too, and give the derivatives of all its coefficients (Griewank and Walther, Evaluating
-/// Derivatives, section 13.3). Null for an operand that is a constant.
+/// Propagates the adjoint of z by partial derivatives in the arithmetic of T. The partial derivatives of a Taylor series are also series,
+/// and give the derivatives of all its coefficients (Griewank and Walther, Evaluating Derivatives, section 13.3). A pointer is null if
+/// that operand is a constant.
 template <class Row, class T>
 void go_back(const T& x, const T& y, const T& z, const T& weight, T* to_x, T* to_y) {
   const auto hand_on = [&weight](T& to, const T& partial) {
@@ -63,7 +63,8 @@ inline constexpr auto rows_over = []<std::size_t... Place>(std::index_sequence<P
 }
 (std::make_index_sequence<operations::count>());
 
-/// One statement at a time in the arithmetic of T, a series of Base. Sums and products, which most operations are, take no call.
+/// Evaluates one statement at a time in the arithmetic of T, a series of Base. Sums and products, which are the most frequent operations,
+/// need no call.
 template <class Base, class T>
 class interpreter {
  public:
@@ -77,7 +78,7 @@ class interpreter {
     evaluate(of.size - 1U, values_[i]);
   }
 
-  /// Hands its adjoint on, after a sweep forward.
+  /// Propagates its adjoint to its operands, after a forward sweep.
   void back(const kind<Base>& of, const std::byte* block, std::size_t i, T* adjoints) {
     look_at(of, block, i);
     for (std::size_t n = 0; n + 1 < of.size; ++n) {
@@ -178,7 +179,7 @@ class interpreter {
 template <class Base, class T>
 inline constexpr bool are_lines = has_lines<Base>&& std::is_same_v<T, line<Base>>;
 
-/// All values in T; the caller has set those of the independent variables. Throws branch_change.
+/// Computes all values in T from those of the independent variables, which the caller has set. Throws branch_change.
 template <class Base, class Alloc, class T>
 requires are_lines<Base, T>
 void forward_sweep_over(const statement_list<Base, Alloc>& all, T* values) {

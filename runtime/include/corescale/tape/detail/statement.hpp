@@ -8,7 +8,7 @@
 #include "corescale/tape/detail/expressions.hpp"
 #include "corescale/tape/series.hpp"
 
-// How an expression is recorded, and what a recorded one does in a sweep.
+// Recording an expression as a statement, and the statement's part in sweeps.
 namespace corescale::inline v0::detail {
 
 /// Statements of one type, and the functions of their kind.
@@ -61,7 +61,7 @@ struct statement {
     }
   }
 
-  /// The expression, and its statement, where the values of variables are lines.
+  /// The expression, and its statement, for variables whose values are lines.
   using of_line = typename E::template over<line<base>>;
 
   static void forward_line(const std::byte* block, line<base>* values, std::size_t i, std::size_t count) {
@@ -118,8 +118,8 @@ inline constexpr kind<typename E::base_type> kind_of{&statement<E>::back,
 template <class E>
 [[gnu::always_inline]] inline place append(recorder<typename E::base_type>& tape, const E& e);
 
-/// These take and return everything in registers, or pass it by the stack. If they returned into the middle of append(), the fast
-/// path would keep its numbers in memory.
+/// These slow paths are tail calls, which pass everything in registers or on the stack. If they returned into the middle of append(), its
+/// fast path would keep its numbers in memory.
 template <class E>
 [[gnu::noinline, gnu::cold]] place append_with_room(E e) {
   auto& tape = *open_recording<typename E::base_type>;
@@ -127,7 +127,7 @@ template <class E>
   return append(tape, e);
 }
 
-/// Some leaves are parameters, which are recorded first, or of another recording.
+/// The slow path if some leaves are parameters, which are recorded first, or belong to another recording.
 template <class E>
 [[gnu::noinline]] place append_mixed(E e) {
   using base = typename E::base_type;
@@ -165,7 +165,7 @@ template <class E>
   return {tape.recording(), tape.index++};
 }
 
-/// Records an expression, unless nothing but parameters enters it.
+/// Records an expression, unless it depends on parameters only.
 template <class E>
 [[gnu::always_inline]] inline place record(const E& e) {
   auto& tape = *open_recording<typename E::base_type>;

@@ -14,9 +14,8 @@
 
 namespace corescale::inline v0::detail {
 
-/// The statements of a recording, in chunks of memory that double up to a limit: nothing is copied as a
-/// recording grows, at most one chunk is partly unused, and all go back to Alloc, which keeps them for the
-/// thread's next recording.
+/// The statements of a recording, in chunks of memory whose size doubles up to a limit. Nothing is copied as a recording grows, and at
+/// most one chunk is partly unused. All chunks are returned to Alloc, which keeps them for the thread's next recording.
 template <class Base, class Alloc>
 class statement_list {
  public:
@@ -26,7 +25,7 @@ class statement_list {
     chunk* behind;
     std::size_t bytes;
     run<Base>* last =
-        nullptr;  ///< the last run; as all below, of before, while it is the chunk that is being filled
+        nullptr;  ///< the last run. While this chunk is being filled, this and the fields below are out of date
     std::byte* block = nullptr;     ///< that of the last statement
     std::uint32_t behind_last = 0;  ///< number of the statement behind the last one
 
@@ -67,8 +66,8 @@ class statement_list {
     std::swap(last_, other.last_);
   }
 
-  /// Room for more statements, for a run and a block of that size at least: a chunk behind the one in use. Throws
-  /// std::bad_alloc; the list then is as it was.
+  /// Adds a chunk after the one in use, with room for at least a run and a block of that size. Throws std::bad_alloc, and then leaves the
+  /// list unchanged.
   chunk& add(std::size_t block_bytes) {
     chunk* next = used_ ? used_->behind : first_;
     if (!next || !next->has_room(block_bytes)) {
@@ -81,7 +80,7 @@ class statement_list {
     return *next;
   }
 
-  /// Nothing recorded; the memory stays.
+  /// Removes all statements, and keeps the memory.
   void clear() noexcept { used_ = nullptr; }
 
   /// The first chunk, and the last one that is in use; null if nothing was recorded.
@@ -122,7 +121,7 @@ class statement_list {
   chunk* last_ = nullptr;
 };
 
-/// The independent variables of a recording, by number: those before the first statement, which are 1, 2, ..., and the others.
+/// The numbers of a recording's independent variables: those made before the first statement are 1, 2, ...; those made later are listed.
 template <class Alloc>
 struct input_list {
   std::uint32_t leading = 0;
@@ -168,7 +167,7 @@ void for_each_run_back(const statement_list<Base, Alloc>& all, std::size_t last,
   }
 }
 
-/// All values anew; the caller has set those of the independent variables.
+/// Computes all values again from those of the independent variables, which the caller has set.
 template <class Base, class Alloc>
 void forward_sweep(const statement_list<Base, Alloc>& all, Base* values) {
   for_each_run(all, [values](const kind<Base>& of, std::byte* block, std::size_t i, std::size_t count) {
@@ -184,8 +183,8 @@ void tangent_sweep(const statement_list<Base, Alloc>& all, Base* tangents) {
                                std::size_t count) { of.tangent(block, tangents, i, count); });
 }
 
-/// From statement `last` back to the first: each hands its adjoint, times its partial derivatives, on to its operands.
-/// adjoints[0 .. last]; the caller has set those that it starts from.
+/// From statement `last` back to the first, propagates each adjoint, times the partial derivatives, to the operands. adjoints[0 .. last];
+/// the caller has set those that it starts from.
 template <class Base, class Alloc>
 void reverse_sweep(const statement_list<Base, Alloc>& all, std::uint32_t last, Base* adjoints) {
   for_each_run_back(

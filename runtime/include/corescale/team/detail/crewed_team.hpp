@@ -15,7 +15,7 @@
 
 namespace corescale::inline v0::detail {
 
-/// What happens to a team's threads before their first worker: names and pins each thread, and calls the program's on_thread_start.
+/// Prepares a team's threads before their first worker: names and pins each thread, and calls the program's on_thread_start.
 class first_round {
  public:
   first_round(const char* system, std::size_t num_threads, const team_options& options);
@@ -27,7 +27,7 @@ class first_round {
   std::vector<cpu_place> places_;  // empty: not pinned
 };
 
-/// The skeleton of every team. What happens around a round is here; the round itself is in its Crew.
+/// The common part of every team. It handles everything around a round; the Crew runs the round itself.
 ///
 /// A Crew has
 ///   Crew(n, options)   may throw; makes no promise to have started a thread.
@@ -50,12 +50,12 @@ class crewed_team {
   [[nodiscard]] outcome work(std::size_t k, worker_ref worker);
 
   /// The same as work(k, worker), for workers that never wait for each other. In a `spin` team, another thread may run the share of a
-  /// thread that comes late. With team_options::pin or on_thread_start it may not: then each share has its thread.
+  /// thread that comes late. With team_options::pin or on_thread_start, each share always runs on its own thread.
   [[nodiscard]] outcome work_anywhere(std::size_t k, worker_ref worker);
   [[nodiscard]] outcome release() noexcept;
   [[nodiscard]] outcome adopt();
 
-  /// The same as adopt(), also if the master lives. For callers that ensure that no two threads call it at once.
+  /// The same as adopt(), even if the master lives. For callers that ensure that no two threads call it at once.
   [[nodiscard]] outcome take_over();
   std::size_t num_threads() const noexcept;
 
@@ -105,7 +105,7 @@ crewed_team<Crew>::crewed_team(std::unique_ptr<Crew> crew) noexcept : crew_(std:
 
 template <class Crew>
 crewed_team<Crew>::~crewed_team() {
-  // Its threads do not exist here, or one of them calls exit().
+  // Its threads do not exist in this process, or one of them is calling exit().
   if (crew_->core.in_forked_child() || crew_->core.calling_thread_is_inside())
     static_cast<void>(crew_.release());
 }
