@@ -239,11 +239,13 @@ TEST(Loop, ElementsOfARange) {
   EXPECT_THROW(parallel_for_each(values.end(), values.begin(), [](int&) {}), std::invalid_argument);
 }
 
-TEST(Loop, ARangeWhoseDifferenceIsNoInteger) {  // but a wider type of the library's
+#if !defined(__clang__) || __clang_major__ > 15  // earlier ones do not compile the views of libstdc++
+TEST(Loop, ARangeWhoseDifferenceIsNoInteger) {   // but a wider type of the library's
   std::atomic<std::size_t> sum{0};
   parallel_for_each(std::views::iota(std::size_t{10}, std::size_t{1000}), [&](std::size_t i) { sum += i; });
   EXPECT_EQ(sum, 499'455U);
 }
+#endif
 
 TEST(Loop, AnotherThreadThanTheMasterRunsInline) {
   const auto crew = spin_team::create(2);
