@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Records which environment variables a program asks for. Preloaded, it appends to DIR/asked.log, where DIR is the
- * environment's CORESCALE_ENV_READS, a line for each variable of the list CORESCALE_KNOWN (names with commas
- * between them) when getenv or secure_getenv is first asked for it in a process, and before main a line for
- * each object that the loader has mapped, which begins with a slash. No line at all: no program loaded it.
+ * A preloaded library that records which environment variables a program asks for, in the file asked.log of the
+ * directory CORESCALE_ENV_READS. CORESCALE_KNOWN is the comma-separated list of the variables that are recorded.
+ * When a process first asks getenv or secure_getenv for one of them, a line with its name is appended. Before main,
+ * a line is appended for each object that the loader has mapped: its path, which begins with a slash. If the file has
+ * no lines, no program has loaded this library.
  *
- * Who reads `environ` itself is not detected. It allocates nothing and leaves errno as it was. It is never in a
- * launch whose time counts.
+ * A program that reads `environ` directly is not detected. The library allocates nothing and leaves errno as it was.
+ * It is never preloaded in a launch whose time counts.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -28,7 +29,7 @@ static char* value_of(const char* name) {
   return NULL;
 }
 
-/* One write to a file opened for appending, so that lines of processes side by side do not mix. */
+/* A single write to a file opened for appending, so that lines of concurrent processes do not mix. */
 static void append(const char* folder, const char* text, size_t length) {
   char path[path_limit], line[path_limit];
   if (strlen(folder) + sizeof "/asked.log" > sizeof path || length + 1 > sizeof line) return;
@@ -44,7 +45,7 @@ static void append(const char* folder, const char* text, size_t length) {
   errno = error;
 }
 
-/* The place of a name in the list; negative for none. */
+/* The position of a name in the list; -1 if it is not there. */
 static int place_of(const char* name, const char* list) {
   const size_t length = strlen(name);
   for (int place = 0; place < most_known; ++place) {

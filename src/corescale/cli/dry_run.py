@@ -144,7 +144,7 @@ class Known:
 
     @classmethod
     def of(cls, experiment: Experiment, root: Path, machine: Machine, launcher: str) -> Self:
-        """What the runs under `root` of one of the programs, with the same input, show."""
+        """What earlier runs under `root` show, if they launched one of the programs with the same input."""
         programs = {command.argv[0] for command in experiment.commands}
 
         def alike(other: Experiment) -> bool:
@@ -187,8 +187,8 @@ def _time(experiment: Experiment, amount: Amount, known: Known, root: Path, mach
 
 
 def _limit(stop: Stop) -> str:
-    """What the budget limits. A typed budget, and that of a race, end the run. The default one first waits for an
-    interval."""
+    """What the budget limits: a typed budget, or that of a race, ends the run. The default budget does not end it
+    before there is an interval."""
     if stop.budget is None:
         return ""
     budget = text.duration(stop.budget)

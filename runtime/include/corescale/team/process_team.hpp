@@ -16,8 +16,8 @@
 namespace corescale::inline v0 {
 
 /// Makes the process's team; the caller becomes the master.
-/// Also false if a team exists whose master's thread lives, if n is 0, if the system is unknown or absent, and if threads or memory run
-/// out. A team whose master's thread has ended is ended first.
+/// Also false if a team exists whose master is a living thread, if n is 0, if the system is unknown or absent, and if threads or memory
+/// run out. A team whose master's thread has ended is ended first.
 bool team_create(std::size_t num_threads = usable_cores(),
                  std::string_view system = default_threading_system);
 
@@ -38,7 +38,7 @@ bool team_work(Worker&& worker) {
 }
 
 /// Ends all threads but the master.
-/// In a fork() of the owner it forgets the team, and the calling thread may make another.
+/// In a forked child, it only forgets the team of the parent, so that the calling thread may make another.
 bool team_destroy();
 
 }  // namespace corescale

@@ -149,8 +149,8 @@ class Spawner:
             _LIVE.discard(running.pid)
 
     def _fallen(self, status: int, complaint: bytes, begun: int, older: set[int]) -> SpawnReport:
-        """The report in place of one that the spawner did not give. If the spawner was killed, the launch failed;
-        otherwise it is a defect."""
+        """Replaces a report that the spawner did not write. If the spawner was killed, the launch failed; otherwise it
+        is a defect."""
         killed = orphans.end(begun, _LIVE | older)
         if self._cancelled:
             return SpawnReport(status="cancelled", leftovers=killed)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The run folder: ROOT/<verb>-<experiment>/<n>/ with plan.json, environment.json and records.jsonl.
 
-An unfinished folder is resumed; after a finished one comes the next n. Every acknowledged record is on the disk. A
-block that was interrupted is made again from its start, as the next attempt. Its partial records are kept, and marked.
-docs/results_format.md describes the files.
+If the latest folder is unfinished, it is resumed; otherwise a new folder gets the next n. Every acknowledged record is
+on the disk. A block that was interrupted is made again from its start, as the next attempt. Its partial records are
+kept, and marked. docs/results_format.md describes the files.
 """
 
 from corescale.observe.store.archives import archive, extract

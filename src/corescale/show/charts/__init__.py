@@ -47,7 +47,7 @@ def of_study(result: Result, rows: pd.DataFrame | None) -> tuple[Chart, ...]:
 
 
 def of_declared(rows: pd.DataFrame, experiment: Experiment) -> tuple[Chart, ...]:
-    """The declared charts in order, each of its selected rows, one for each level of `each`."""
+    """The declared charts in order, each drawn from its selected rows; with `each`, one chart for each level."""
     wanted = [output for output in experiment.study.outputs if isinstance(output, outputs.Chart)]
     made = [declared(chart, rows, experiment) for one in wanted for chart in _each(one, rows)]
     return tuple(chart for chart in made if chart is not None)

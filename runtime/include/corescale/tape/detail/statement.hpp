@@ -11,7 +11,7 @@
 // Recording an expression as a statement, and the statement's part in sweeps.
 namespace corescale::inline v0::detail {
 
-/// Statements of one type, and the functions of their kind.
+/// The layout of the statements of one expression type, and the functions of its `kind`.
 template <class E>
 struct statement {
   using base = typename E::base_type;
@@ -152,7 +152,7 @@ template <class E>
   const std::uintptr_t block = tape.block - bytes;
   if (tape.latest->of != &kind_of<E>)
     tape.latest = ::new (static_cast<void*>(tape.latest + 1)) run<base>{&kind_of<E>, tape.index};
-  // NOLINTBEGIN(performance-no-int-to-ptr): it is compared with where a room ends, of which there may be none
+  // NOLINTBEGIN(performance-no-int-to-ptr): an integer, since it is compared with the end of a room, and there may be none
   auto* const numbers = reinterpret_cast<base*>(block);
   auto* to = reinterpret_cast<std::uint32_t*>(block + statement<E>::numbers * sizeof(base));
   // NOLINTEND(performance-no-int-to-ptr)
