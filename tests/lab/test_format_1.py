@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names of format 1 are translated when they are read (tests/lab/fixtures has whole folders of it)."""
+"""The names of format 1 are translated when they are read (tests/lab/fixtures has whole folders of it), and a finding
+that no study can ask any more is left out."""
 
 import dataclasses
 import json
@@ -61,3 +62,14 @@ def test_a_plan_of_format_1_says_why_no_allocator_was_preloaded(tmp_path: Path) 
     plan["experiment"]["left_out"] = ["bind: no", "allocators: x is linked statically"]
     (tmp_path / "plan.json").write_text(json.dumps(plan))
     assert planned(tmp_path)[0].no_preload == "x is linked statically"
+
+
+def test_a_finding_over_a_straight_line_is_left_out_of_a_plan(tmp_path: Path) -> None:
+    (tmp_path / "environment.json").write_bytes((FIXTURES["tune"] / "environment.json").read_bytes())
+    plan = json.loads((FIXTURES["tune"] / "plan.json").read_text())
+    asked = {"kind": "finding", "statement": "", "a": {"MODE": "c"}, "claim": "> 1"}
+    outputs = [{**asked, "name": "kept", "line": ""}, {**asked, "name": "linear", "line": "size"}]
+    plan["experiment"]["outputs"] = outputs
+    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    experiment, *_ = planned(tmp_path)
+    assert [output.name for output in experiment.study.outputs] == ["kept"]

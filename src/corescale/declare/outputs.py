@@ -183,10 +183,9 @@ class Table(_Reads):
 class Finding(_Reads):
     """A statement about the ratio y(a) / y(b), compared within blocks and within every other factor.
 
-    Without b it is about y(a) itself. A `difference` is y(a) - y(b), for example of overheads. With `line` it is about
-    y, divided by the straight line between y at the least and at the largest level of that factor; the quotient is 1 if
-    y is linear. With `along` it is about a ratio of thresholds: the levels of that factor from which on y is at most
-    `at_most`. Then the sides need not share blocks, so they may be machines.
+    Without b it is about y(a) itself. A `difference` is y(a) - y(b), for example of overheads. With `along` it is about
+    a ratio of thresholds: the levels of that factor from which on y is at most `at_most`. Then the sides need not share
+    blocks, so they may be machines.
     """
 
     kind: Literal["finding"] = "finding"
@@ -200,12 +199,12 @@ class Finding(_Reads):
     """a column: b uses its level with the least y; for each block, the other blocks choose that level"""
     where: Selection = Field(default={})
     """restricts both sides"""
-    line: str = ""
-    """a factor whose levels are three or more numbers"""
     along: str = ""
     at_most: float | None = Field(default=None, gt=0)
     each: tuple[str, ...] = ()
     """one answer for each level of these columns"""
+    bars: str = ""
+    """for a `difference`: a column of `each`, by whose levels the chart has bars"""
     general: bool = False
     several: int = Field(default=0, ge=0)
     """`general`: the claim is about the mean over all levels that neither side names. `several`: it is about this many
@@ -232,12 +231,12 @@ class Finding(_Reads):
             raise ValueError("`along`, `at_most` and `b` go together, and a `difference` is from a `b`")
         if self.several and (self.general or self.along):
             raise ValueError("`several`, `general` and `along` contradict each other: give one of them")
+        if self.bars and (not self.difference or self.bars not in self.each):
+            raise ValueError("`bars` is for a `difference`, and names a column of `each`")
         if self.best and (self.along or self.best not in (self.b or ())):
             raise ValueError("`best` must be a column that `b` names, and excludes `along`")
         if self.normalise is not None and self.normalise.subtract and (not self.difference or self.along):
             raise ValueError("`subtract` is for a finding that is a `difference`")
-        if self.line and (self.b is not None or self.normalise is not None):
-            raise ValueError("a `line` needs one side, `a`, and excludes `normalise`")
         return self
 
     @property
@@ -247,7 +246,7 @@ class Finding(_Reads):
 
     def _names(self) -> Iterable[str]:
         within = self.normalise.within if self.normalise else ()
-        return (self.y, *self.each, *self.needs, self.line, self.along, self.best, *within)
+        return (self.y, *self.each, *self.needs, self.along, self.best, *within)
 
     def _selections(self) -> Iterable[Selection]:
         return (*([self.normalise.to] if self.normalise else []), *self.sides.values(), self.where)

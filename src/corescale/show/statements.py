@@ -62,8 +62,7 @@ def _ratio(found: Answer) -> str:
     if found.verdict == "not on this machine":
         here = "not measured" if found.why.startswith((LEFT_OUT, "no launch")) else "not on this machine"
         return f"{here}: {found.why}"
-    alone = f"{found.finding.y} over a straight line of {found.finding.line}" if found.finding.line else found.finding.y
-    what = "difference" if found.finding.difference else "ratio" if found.finding.b is not None else alone
+    what = "difference" if found.finding.difference else "ratio" if found.finding.b is not None else found.finding.y
     written = text.number if found.reached else text.ratio  # the ends of a level's interval may be 0 and infinity
     several = f" of {found.finding.several} levels" if found.finding.several else ""
     shown = text.join(written(found.ratio))

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from corescale.conclude.answers.findings import Answer
 from corescale.conclude.answers.study import Study, study
 from corescale.declare.experiment import Command, Experiment, Factor, Presentation
 from corescale.declare.outputs import Finding, Output, Overheads
@@ -122,6 +123,20 @@ def test_differences_of_layouts_stand_by_their_numbers() -> None:
     made = made.model_copy(update={"factors": (threads, *made.factors[1:])})
     (drawn,) = of_answers(study(records(made, seconds, 8, noise=0.002), made).answers)
     assert drawn.x.categories == ("2x1x1", "16x1x1")
+
+
+def test_differences_of_layouts_are_bars_with_a_series_for_each_other_level() -> None:
+    asked = LARGER.model_copy(
+        update={"where": {"threads": "above min"}, "each": ("points", "layout"), "bars": "layout"}
+    )
+    answers = [one for one in said(asked).answers if isinstance(one, Answer)]
+    (drawn,) = of_answers(answers)
+    assert not drawn.turned and drawn.x.categories == ("2x1x1", "4x1x1", "8x1x1")
+    (panel,) = drawn.panels
+    assert [series.label for series in panel.series] == ["points=1000", "points=1500", "points=3500"]
+    bars = {(series.label, mark.x): mark.y for series in panel.series for mark in series.marks}
+    assert {series.kind for series in panel.series} == {"bars"}
+    assert bars == {(f"points={one.at['points']}", one.at["layout"]): one.ratio.estimate for one in answers}
 
 
 def test_both_renderers_draw_them_and_a_report_has_them_under_their_names() -> None:

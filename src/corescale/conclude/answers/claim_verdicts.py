@@ -71,7 +71,9 @@ def lacking(rows: "pd.DataFrame", needs: Mapping[str, int]) -> str:
     for name, least in needs.items():
         words = any(isinstance(level, str) for level in rows[name])
         most = able[name].nunique() if words else able[name].max() if len(able) else 0
-        if not most >= least:  # nor may it be unknown
+        if len(able) and able[name].isna().all():
+            return f"the claim needs {name} >= {least}, and no launch has a value of {name}"
+        if not most >= least:
             return f"the claim needs {name} >= {least}, and {most:.6g} is the most here that is not oversubscribed"
     return ""
 

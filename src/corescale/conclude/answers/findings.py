@@ -81,7 +81,7 @@ def answers(found: "pd.DataFrame", experiment: Experiment, finding: Finding) -> 
     crowded = {name: of for name, of in finding.where.items() if name != "oversubscribed"}
     every = dict.fromkeys(tuple(at.items()) for at, _ in groups(found, finding.each, crowded))
     asked = [*groups(found, finding.each, finding.where)]
-    if asked and not finding.line:
+    if asked:
         values = _values(found, finding)
         asked = [(at, rows.join(values)) for at, rows in asked]
     made = {
@@ -119,10 +119,6 @@ def _answer(
     at: Mapping[str, Level],
 ) -> Answer:
     """The answer at these levels, from `failed` rows and from `rows` that succeeded, with their values."""
-    if finding.line:
-        alike = [*BLOCK, *(factor.name for factor in experiment.factors if factor.name != finding.line)]
-        logs = _over_chord(rows, finding.y, finding.line, alike)
-        rows = rows.assign(_log=logs, _y=logs)
     among = found[selected(found, {name: of for name, of in finding.where.items() if name == "oversubscribed"})]
     sides = {name: rows[selected(rows, side, among)] for name, side in finding.sides.items()}
     for name, side in finding.sides.items():
@@ -210,31 +206,6 @@ def logarithms(rows: "pd.DataFrame", finding: Finding) -> "pd.Series":
     return -relative if finding.normalise.inverse else relative
 
 
-def _over_chord(rows: "pd.DataFrame", y: str, along: str, alike: Sequence[str]) -> "pd.Series":
-    """log(y / chord), where the chord joins the values at the least and the largest level of `along`; NaN at the ends.
-
-    Rows that are equal in the columns `alike` share a chord. For a straight line y = a + b x, y / chord is 1, whatever
-    a is; for a curve it is not. At 1,000 of 100, 1,000 and 10,000 it is 0.82 for x^1.1, 0.79 for x log(x) and 1.74 for
-    the root of x. Raises UsageError if the levels of `along` are no numbers.
-    """
-    try:
-        x = rows[along].astype("float64")
-    except ValueError:
-        raise UsageError(
-            f"has levels that are no numbers: {', '.join(map(str, rows[along].unique()))}",
-            where=f"line {along}", remedy="name a factor whose levels are",
-        ) from None  # fmt: skip
-    values = rows[y].astype("float64")
-    known = rows.assign(_value=values)
-    first, last = (
-        rows.join(known[x == end].groupby(list(alike))["_value"].mean().rename("_end"), on=list(alike))["_end"]
-        for end in (x.min(), x.max())
-    )
-    chord = first + (last - first) * (x - x.min()) / (x.max() - x.min())
-    ratio = (values / chord).where((x > x.min()) & (x < x.max()))
-    return ratio.where(ratio > 0).map(np.log, na_action="ignore")
-
-
 def _values(found: "pd.DataFrame", finding: Finding) -> "pd.DataFrame":
     """All launches that succeeded, with `_log` and with `_y`, the value that is averaged for each side."""
     good = found[found["status"] == "ok"]
@@ -276,8 +247,6 @@ def _at(table: "pd.DataFrame", row: int, cell: Sequence[str]) -> str:
 
 
 def _unmeasured(finding: Finding, found: "pd.DataFrame", side: "pd.DataFrame", wanted: Selection) -> str:
-    if not side.empty and finding.line:
-        return f"a straight line takes three levels of {finding.line} in each block"
     if "bandwidth" in found and found["bandwidth"].isna().all() and not side.empty and finding.y != "time":
         return f"{finding.y} has no value: was this machine calibrated (corescale calibrate)?"
     to = finding.normalise.to if finding.normalise and not side.empty else {}

@@ -104,7 +104,7 @@ def _compared(asked: Finding | Overheads, experiment: Experiment) -> frozenset[s
     if isinstance(asked, Overheads):
         return experiment.makes_p.union(asked.worse_than)
     divided = asked.normalise.to if asked.normalise else {}
-    return frozenset({*asked.a, *(asked.b or ()), *divided, asked.line, asked.along})
+    return frozenset({*asked.a, *(asked.b or ()), *divided, asked.along})
 
 
 def _shared(rows: "pd.DataFrame", experiment: Experiment, asked: Finding | Overheads, looks: int) -> tuple[Said, ...]:

@@ -185,7 +185,7 @@ def planned(path: Path) -> tuple[Experiment, str, str]:
         if plan["format"] == 1:
             preloaded = circumstances(path)["variables"].get("LD_PRELOAD") or ""
             asked = format_1.experiment({"inherited_allocator": allocators.named_in(preloaded) or "", **asked})
-        experiment = Experiment.model_validate(asked)
+        experiment = Experiment.model_validate(_without_lines(asked))
         unknown = [factor.kind for factor in experiment.factors if factor.kind not in factors.KINDS]
         if unknown:
             raise KeyError(unknown[0])
@@ -194,6 +194,14 @@ def planned(path: Path) -> tuple[Experiment, str, str]:
         if isinstance(error, StoreError):
             raise
         raise StoreError("this version cannot read the plan", where=str(path / PLAN), remedy=CHANGED) from error
+
+
+def _without_lines(asked: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The experiment without findings over a straight line, which older plans have and this version does not answer."""
+    study = asked.get("study", {})
+    kept = (output for output in study.get("outputs", ()) if not output.get("line"))
+    outputs = [{name: value for name, value in output.items() if name != "line"} for output in kept]
+    return {**asked, "study": {**study, "outputs": outputs}}
 
 
 class _Told(BaseModel):

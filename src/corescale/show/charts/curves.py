@@ -10,7 +10,7 @@ import numpy as np
 from corescale.conclude.answers.scaling import Curve
 from corescale.conclude.stats import Interval
 from corescale.show import text
-from corescale.show.charts.model import Axis, Chart, Mark, Panel, Series, doubling, finite_ends
+from corescale.show.charts.model import Axis, Chart, Mark, Panel, Series, doubling, finite_ends, legible
 from corescale.show.naming import below
 
 MODEL_POINTS = 60
@@ -93,7 +93,7 @@ def over_p(kind: str, name: str, title: str, caption: str, lines: Lines, p_ref: 
         title=title,
         caption=caption,
         alternative=f"{quantity.name.capitalize()} over p. {_said(lines, quantity)}.",
-        x=Axis("p, threads in all", log=True, ticks=tuple(map(float, ticks))),
+        x=Axis("p, threads in all", log=True, ticks=legible(ticks)),
         y=quantity.axis,
         panels=panels,
         references=quantity.references,

@@ -209,6 +209,20 @@ def doubling(low: float, high: float) -> tuple[float, ...]:
     return powers if powers[0] >= 0.5 and sum(low <= power <= high for power in powers) > 2 else decades(low, high)
 
 
+LEAST_APART = 0.03
+"""part of a logarithmic axis that two ticks must be apart for their numbers not to overlap"""
+
+
+def legible(ticks: Sequence[float]) -> tuple[float, ...]:
+    """The ticks of a logarithmic axis, from the smallest, without those whose numbers would overlap the one before: 16
+    after 15."""
+    whole, kept = math.log(max(ticks) / min(ticks)), list[float]()
+    for tick in sorted(ticks):
+        if not kept or math.log(tick / kept[-1]) >= LEAST_APART * whole:
+            kept.append(tick)
+    return tuple(kept)
+
+
 MOST_TICKS = 8
 
 

@@ -143,8 +143,33 @@ def _differences(answers: Sequence[Answer]) -> Chart:
     caption = f"Differences within blocks, with intervals; {finding.claim} is claimed."
     relative = finding.normalise is not None and not finding.normalise.subtract
     what = f"difference of {finding.y.replace('_', ' ')}{', relative' if relative else ''}"
+    if finding.bars:
+        return _upright(inorder, caption, what)
     return forest(finding.name, finding.statement, caption, what, [("", rows)],
                   shown=text.number, format="number", reference=0.0)  # fmt: skip
+
+
+def _upright(answers: Sequence[Answer], caption: str, what: str) -> Chart:
+    """A bar for each answer, by one column; the levels of the others name the series."""
+    finding, series = answers[0].finding, dict[str, list[Mark]]()
+    for one in answers:
+        said = f"{_at(one.at)}: {text.join(text.number(one.ratio))}"
+        label = _at({name: level for name, level in one.at.items() if name != finding.bars})
+        mark = Mark(str(one.at[finding.bars]), one.ratio.estimate, said, *finite_ends(one.ratio))
+        series.setdefault(label, []).append(replace(mark, hollow=bool(one.oversubscribed)))
+    said = "; ".join(mark.says for marks in series.values() for mark in marks)
+    bars = (Series("bars", label, tuple(marks), slot) for slot, (label, marks) in enumerate(series.items()))
+    return Chart(
+        name=finding.name,
+        title=finding.statement,
+        caption=caption,
+        alternative=text.clean(f"{what} by {finding.bars}. {said}."),
+        x=Axis(finding.bars, categories=tuple(dict.fromkeys(str(one.at[finding.bars]) for one in answers))),
+        y=Axis(what, zero=True),
+        panels=(Panel(tuple(bars)),),
+        references=(0.0,),
+        wide=True,
+    )
 
 
 def _ticks(largest: float) -> tuple[float, ...]:

@@ -147,9 +147,9 @@ def alone(c: Configuration) -> float:
     return 1e-8 * float(c["points"]) ** 2
 
 
-def factor(overhead: Callable[[Configuration], float]) -> set[str]:
+def factor(overhead: Callable[[Configuration], float], *levels: str) -> set[str]:
     """What the sums of factors say of memory, where this is the overhead beyond one core."""
-    asked = shipped("threads_and_mpi")
+    asked = shipped("threads_and_mpi", *(levels or ("points=10000,5000,2500,1250",)))
     made = played(asked, lambda c: work(c, 1) * (1 + (overhead(c) if c.layout.p > 1 else 0)) / c.layout.p)
     (declared,) = (
         one
@@ -163,8 +163,16 @@ def grains(c: Configuration) -> float:
     return (60 * (threads(c) - 1) + 300 * (ranks(c) - 1)) / float(c["points"])
 
 
+def remembers(c: Configuration) -> float:
+    return grains(c) + 5 * (gigabytes(c) - gigabytes(c) * ranks(c))
+
+
 def test_memory_is_found_beside_two_kinds_of_grain() -> None:
-    assert factor(lambda c: grains(c) + 5 * (gigabytes(c) - gigabytes(c) * ranks(c))) == {"holds"}
+    assert factor(remembers) == {"holds"}
+
+
+def test_small_processes_say_nothing_of_large_ones() -> None:
+    assert factor(remembers, "points=5000,2500,1250,312") == {"not on this machine"}
 
 
 @pytest.mark.parametrize(

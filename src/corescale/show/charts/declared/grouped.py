@@ -12,7 +12,7 @@ from corescale.conclude.stats import Interval
 from corescale.errors import UsageError
 from corescale.show import text
 from corescale.show.charts.declared.inputs import Asked, named
-from corescale.show.charts.model import Axis, Chart, Mark, Panel, Series, SeriesKind, decades
+from corescale.show.charts.model import Axis, Chart, Mark, Panel, Series, SeriesKind, decades, legible
 
 OWN_RANGE = 1.5
 """If the largest values of panels differ by more than this factor, each panel has its own range of y."""
@@ -57,7 +57,8 @@ def _grouped(asked: Asked, kind: SeriesKind) -> Chart:
         panels.append(Panel(tuple(series), row, column))
     x = Axis(chart.x) if numbers else Axis(chart.x, categories=tuple(map(str, levels)))
     if numbers and (ticks := [float(at) for at in levels]) and len(ticks) <= 8:
-        x = replace(x, ticks=tuple(ticks), log=min(ticks) > 0 and len(ticks) > 2 and max(ticks) >= 8 * min(ticks))
+        log = min(ticks) > 0 and len(ticks) > 2 and max(ticks) >= 8 * min(ticks)
+        x = replace(x, ticks=legible(ticks) if log else tuple(ticks), log=log)
     return asked.made(_asked_for(x, "x", asked), _asked_for(Axis(asked.title(), written), "y", asked), panels)
 
 
