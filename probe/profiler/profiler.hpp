@@ -139,10 +139,11 @@ void finish();
 void confine();  // finishes before the program forbids itself calls of the system
 
 // signals.cpp
-// This signal is ignored by default, so that a program that resets every signal survives. SIGPROF is the usual choice, but programs that
-// clean up at every signal, such as sort(1), would end.
-inline constexpr int signal_of_ticks = SIGURG;
-void share_signal(void (*tick)(int, siginfo_t*, void*));
+// The C library's SIGSETXID, with which it has all threads change their user. A program may use any other signal, even SIGURG, which is
+// ignored by default, and wait for it.
+inline constexpr int signal_of_ticks = __SIGRTMIN + 1;
+using Handler = void(int, siginfo_t*, void*);
+void take_signal(Handler* tick);
 void pass_on(int number, siginfo_t* info, void* context);
 
 // stacks.cpp

@@ -1,102 +1,87 @@
 // SPDX-License-Identifier: Apache-2.0
-// The signal of ticks is shared with the program. The program sees its own actions for it and gets what others send, but cannot keep it
-// from the profiler by blocking it. If a program bypasses these functions, only ticks are lost, because the signal is ignored by default.
+// Ticks use a signal that the C library keeps for itself, so no program handles, blocks or awaits it. What the C library sends is passed on
+// to it. Waits for other signals are booked here.
 #include <signal.h>
+#include <sys/syscall.h>
 
-#include <cerrno>
+#include <cstddef>
 
 #include "profiler/profiler.hpp"
 
 namespace corescale::profiler {
 namespace {
 
-using Set = int(int, const struct sigaction*, struct sigaction*);
+// As the kernel takes it: the C library does not set the action of a signal of its own.
+struct Action {
+  Handler* handler;
+  unsigned long flags;
+  void (*restorer)();
+  std::uint64_t mask;
+};
+constexpr std::uint64_t every_signal = ~std::uint64_t{0};
 
-bool shared = false;
-struct sigaction theirs = {};  // the program's action
+#if defined(__x86_64__)
+// Where a handler returns to. An unwinder knows the frame of a signal by these instructions, if no table describes them.
+extern "C" __attribute__((visibility("hidden"))) void corescale_end_of_tick();
+__asm__(
+    ".pushsection .text\n\tnop\n"
+    "corescale_end_of_tick:\n\tmovq $15, %rax\n\tsyscall\n\t"
+    ".popsection\n");
+constexpr unsigned long has_restorer = 0x04000000;
+constexpr void (*restorer)() = corescale_end_of_tick;
+#else
+constexpr unsigned long has_restorer = 0;  // the kernel has its own
+constexpr void (*restorer)() = nullptr;
+#endif
 
-const sigset_t* without_ticks(const sigset_t* given, sigset_t& copy) {
-  if (!shared || !given) return given;
-  copy = *given;
-  sigdelset(&copy, signal_of_ticks);
-  return &copy;
+std::atomic<Handler*> of_c_library;
+
+void ask(long call, long which, const void* wanted, void* found) {
+  static auto* const real = next<long(long, long, const void*, void*, std::size_t)>("syscall");
+  real(call, which, wanted, found, sizeof every_signal);
 }
 
-int mask(int (*real)(int, const sigset_t*, sigset_t*), int how, const sigset_t* given, sigset_t* before) {
-  sigset_t copy;
-  return real(how, how == SIG_UNBLOCK ? given : without_ticks(given, copy), before);
-}
+bool is_handler(const Action& action) { return action.handler && action.flags & SA_SIGINFO; }
 
 }  // namespace
 
 void pass_on(int number, siginfo_t* info, void* context) {
-  if (theirs.sa_flags & SA_SIGINFO)
-    theirs.sa_sigaction(number, info, context);
-  else if (theirs.sa_handler != SIG_DFL && theirs.sa_handler != SIG_IGN)
-    theirs.sa_handler(number);
+  if (Handler* const handler = of_c_library) handler(number, info, context);
 }
 
-void share_signal(void (*tick)(int, siginfo_t*, void*)) {
-  if (shared) return;
-  struct sigaction action = {};
-  action.sa_sigaction = tick;
-  action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
-  sigfillset(&action.sa_mask);
-  if (next<Set>("sigaction")(signal_of_ticks, &action, &theirs) == 0) shared = true;
+// For each thread, because the C library sets its own action when a program makes its first thread.
+void take_signal(Handler* tick) {
+  Action now = {};
+  ask(SYS_rt_sigaction, signal_of_ticks, nullptr, &now);
+  if (now.handler != tick) {
+    if (is_handler(now)) of_c_library = now.handler;
+    const Action ours = {tick, SA_SIGINFO | SA_RESTART | SA_ONSTACK | has_restorer, restorer, every_signal};
+    ask(SYS_rt_sigaction, signal_of_ticks, &ours, nullptr);
+  }
+  constexpr std::uint64_t ticks = std::uint64_t{1} << (signal_of_ticks - 1);
+  ask(SYS_rt_sigprocmask, SIG_UNBLOCK, &ticks, nullptr);  // who started the program may have blocked it
 }
 
 }  // namespace corescale::profiler
 
 using namespace corescale::profiler;
 
-CORESCALE_EXPORT int sigaction(int number, const struct sigaction* action,
-                               struct sigaction* before) noexcept {
-  REAL(sigaction, Set);
-  if (number != signal_of_ticks || !shared) return real_sigaction(number, action, before);
-  const struct sigaction old = theirs;
-  if (action) theirs = *action;
-  if (before) *before = old;
-  return 0;
-}
-
-CORESCALE_EXPORT sighandler_t signal(int number, sighandler_t handler) noexcept {
-  REAL(signal, sighandler_t(int, sighandler_t));
-  if (number != signal_of_ticks || !shared) return real_signal(number, handler);
-  const sighandler_t old = theirs.sa_handler;
-  theirs = {};
-  theirs.sa_handler = handler;
-  return old;
-}
-
-CORESCALE_EXPORT int pthread_sigmask(int how, const sigset_t* given, sigset_t* before) noexcept {
-  REAL(pthread_sigmask, int(int, const sigset_t*, sigset_t*));
-  return mask(real_pthread_sigmask, how, given, before);
-}
-
-CORESCALE_EXPORT int sigprocmask(int how, const sigset_t* given, sigset_t* before) noexcept {
-  REAL(sigprocmask, int(int, const sigset_t*, sigset_t*));
-  return mask(real_sigprocmask, how, given, before);
-}
-
 CORESCALE_EXPORT int sigwait(const sigset_t* given, int* number) {
   REAL(sigwait, int(const sigset_t*, int*));
-  sigset_t copy;
   const Wait wait(blocked);
-  return real_sigwait(without_ticks(given, copy), number);
+  return real_sigwait(given, number);
 }
 
 CORESCALE_EXPORT int sigwaitinfo(const sigset_t* given, siginfo_t* info) {
   REAL(sigwaitinfo, int(const sigset_t*, siginfo_t*));
-  sigset_t copy;
   const Wait wait(blocked);
-  return real_sigwaitinfo(without_ticks(given, copy), info);
+  return real_sigwaitinfo(given, info);
 }
 
 CORESCALE_EXPORT int sigtimedwait(const sigset_t* given, siginfo_t* info, const timespec* until) {
   REAL(sigtimedwait, int(const sigset_t*, siginfo_t*, const timespec*));
-  sigset_t copy;
   const Wait wait(blocked);
-  return real_sigtimedwait(without_ticks(given, copy), info, until);
+  return real_sigtimedwait(given, info, until);
 }
 
 // If a signal handler leaves a wait by a jump, the wait ends there.

@@ -149,11 +149,7 @@ void tick(int number, siginfo_t* info, void* context) {
 }  // namespace
 
 void start_ticks() {
-  share_signal(tick);
-  sigset_t ticks;  // a thread that takes no signals takes this one: xz's workers block all
-  sigemptyset(&ticks);
-  sigaddset(&ticks, signal_of_ticks);
-  pthread_sigmask(SIG_UNBLOCK, &ticks, nullptr);
+  take_signal(tick);
   sigevent event = {};
   event.sigev_notify = SIGEV_THREAD_ID;
   event.sigev_signo = signal_of_ticks;

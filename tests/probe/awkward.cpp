@@ -10,6 +10,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <threads.h>
@@ -104,6 +105,51 @@ int wait_for_any_signal() {
   sigwait(&all, &number);
   other.join();
   return number != SIGTERM;
+}
+
+// Sent by another thread, and taken in each way there is.
+int wait_for_urgent() {
+  alarm(10);
+  sigset_t one;
+  sigemptyset(&one);
+  sigaddset(&one, SIGURG);
+  sigprocmask(SIG_BLOCK, &one, nullptr);
+  const auto taken = [](const std::function<int()>& take) {
+    std::thread other([] {
+      usleep(10'000);
+      kill(getpid(), SIGURG);
+    });
+    const bool right = take() == SIGURG;
+    other.join();
+    return right;
+  };
+  const bool all = taken([&] {
+                     int number = 0;
+                     return sigwait(&one, &number) ? 0 : number;
+                   }) &&
+                   taken([&] { return sigwaitinfo(&one, nullptr); }) && taken([&] {
+                     signalfd_siginfo info = {};
+                     const int file = signalfd(-1, &one, 0);
+                     return read(file, &info, sizeof info) < 0 ? 0 : static_cast<int>(info.ssi_signo);
+                   });
+  grind(seconds);
+  return !all;
+}
+
+// The C library has each thread make the call.
+int change_user() {
+  alarm(10);
+  std::atomic<bool> changed{false};
+  std::thread other([&changed] {
+    while (!changed) grind(0.001);
+    grind(seconds / 2);
+  });
+  for (int i = 0; i < 100; ++i)
+    if (setresuid(getuid(), geteuid(), geteuid())) return 1;
+  changed = true;
+  grind(seconds / 2);
+  other.join();
+  return 0;
 }
 
 int strict() {
@@ -356,6 +402,8 @@ const std::map<std::string, std::function<int()>> parts = {
     {"block_signals", block_signals},
     {"handle_urgent", handle_urgent},
     {"wait_for_any_signal", wait_for_any_signal},
+    {"wait_for_urgent", wait_for_urgent},
+    {"change_user", change_user},
     {"strict", strict},
     {"forbid_by_prctl", [] { return forbid(false); }},
     {"forbid_by_syscall", [] { return forbid(true); }},
