@@ -52,8 +52,6 @@ LOST = 0.02
 FOLDER = Path("build/pruning")
 """the folder of inputs, times and answers of real programs"""
 STEPS = ("measure", "explain", "race", "pairs")
-OF_PROGRAMS = (None, "none")
-"""Budgets of their races: the usual one of `tune`, 5 minutes, and none."""
 Truth = Callable[[Configuration], float]
 
 
@@ -66,7 +64,7 @@ class Kind:
     hidden: str = ""
     """factor that gives back 10% although the ledger has nothing in its rows"""
     once: bool = False
-    """whether one level alone gives that back, which is not the one that is tried as a check"""
+    """whether one level alone gives that back"""
     empty: bool = False
     """whether nothing gives anything back, whatever the rows have"""
 
@@ -98,7 +96,7 @@ def planted(kind: Kind, seed: int, whole: Experiment) -> tuple[Mapping[str, floa
     shares = dict.fromkeys(LedgerRow, 0.0) | {"allocating": seen, "barrier and join wait": waiting}
     effects: dict[tuple[str, object], float] = {}
     others = [level for factor in whole.factors if factor.name == kind.hidden for level in _others(factor, whole)]
-    hidden = drawn.choice(others[1:]) if kind.once else None
+    hidden = drawn.choice(others) if kind.once else None
 
     def effect(name: str, level: object, most: float) -> float:
         return effects.setdefault((name, level), drawn.uniform(-most, most))
@@ -120,7 +118,7 @@ def planted(kind: Kind, seed: int, whole: Experiment) -> tuple[Mapping[str, floa
 
 
 def _others(factor: Factor, whole: Experiment) -> list[Level]:
-    """Its levels that differ from the baseline; the first is the one that is tried as a check."""
+    """Its levels that differ from the baseline."""
     return [level for level in factor.levels if level != dict(baseline(whole).levels)[factor.name]]
 
 
@@ -219,8 +217,8 @@ def programs(names: list[str], blocks: int, races: int, steps: Sequence[str]) ->
     machine = Machine.here()
     FOLDER.mkdir(parents=True, exist_ok=True)
     if "race" in steps:
-        of_two = " | ".join(f"{what} | with --explain" for what in ("configurations", "useful", "tune", "proved"))
-        print(f"| program | noise | {of_two} | saved | lost |\n|" + "---|" * 12)
+        of_two = " | ".join(f"{what} | with --explain" for what in ("configurations", "useful", "to the end"))
+        print(f"| program | noise | {of_two} | saved | lost |\n|" + "---|" * 10)
     for name in names:
         given, generate = SMALL[name]
         file, kept = FOLDER / f"{name}-input", FOLDER / f"{name}.json"
@@ -272,27 +270,24 @@ def _row(name: str, found: dict[str, Any], request: TuneRequest, argv: list[str]
     times, noise = _truth(np.array(found["walls"], dtype=float))
     truth = dict(zip(everything, times.tolist(), strict=True))
     near = {c for c, time in truth.items() if time <= min(truth.values()) * (1 + USEFUL)}
-    counts = np.zeros((races, 3, 2))  # until useful, of the usual race, of the one to its proof; without, with
+    counts = np.zeros((races, 2, 2))  # until useful, and of all of the race; without, with
     answers: list[list[Configuration]] = [[], []]
     sizes = [0, 0]
     for seed in range(races):
         for which, unlikely in enumerate(({}, found["unlikely"])):
-            for place, budget in enumerate(OF_PROGRAMS, 1):
-                experiment = command_line.tune(replace(request, budget=budget), argv, machine, unlikely=unlikely)
-                made, leaders = raced(experiment, lambda c: truth[_in(whole, c)], seed, noise, found.get("reads"))
-                counts[seed, place, which] = len(made) + 2 * which
-                if place == 1:
-                    useful = [_in(whole, leader) in near for _, leader in leaders]
-                    since = len(useful) - next((k for k, one in enumerate(reversed(useful)) if not one), len(useful))
-                    counts[seed, 0, which] = leaders[min(since, len(leaders) - 1)][0] + 2 * which
-                    answers[which].append(_in(whole, recommend(made, experiment).chosen))
+            experiment = command_line.tune(request, argv, machine, unlikely=unlikely)
+            made, leaders = raced(experiment, lambda c: truth[_in(whole, c)], seed, noise, found.get("reads"))
+            useful = [_in(whole, leader) in near for _, leader in leaders]
+            since = len(useful) - next((k for k, one in enumerate(reversed(useful)) if not one), len(useful))
+            counts[seed, :, which] = leaders[min(since, len(leaders) - 1)][0] + 2 * which, len(made) + 2 * which
+            answers[which].append(_in(whole, recommend(made, experiment).chosen))
             sizes[which] = len(distinguishable(experiment, found.get("reads")))
     lost = sum(truth[late] > truth[early] * (1 + USEFUL) for early, late in zip(*answers, strict=True))
     found["answers"] = [everything.index(Counter(each).most_common(1)[0][0]) for each in answers]
     mean = counts.mean(axis=0)
     pairs = " | ".join(f"{without:.0f} | {with_:.0f}" for without, with_ in [sizes, *mean.tolist()])
-    saved = [f"{1 - with_ / without:.0%}" for without, with_ in mean.tolist()]
-    return f"| {name} | {noise:.1%} | {pairs} | {', '.join(saved)} | {lost} of {races} |"
+    without, with_ = mean[1].tolist()
+    return f"| {name} | {noise:.1%} | {pairs} | {1 - with_ / without:.0%} | {lost} of {races} |"
 
 
 def _in(whole: Experiment, chosen: Configuration) -> Configuration:

@@ -59,14 +59,17 @@ def test_swaps_are_launched_in_pairs_and_kept_as_a_run(tmp_path: Path) -> None:
     assert store.load(run).finished
 
 
-def test_the_openmp_runtime_is_swapped_where_regions_ran_on_it(tmp_path: Path) -> None:
+def test_the_openmp_runtime_is_swapped_where_regions_ran_on_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And not in a program that is linked with it and has no regions."""
-    for part, system in (("imbalance", "openmp"), ("imbalance", "threads")):
-        line = (KNOWN, part, system, "2", "0.02")
-        done = corescale("explain", "--json", "-q", "-t", "2", "--budget", "60s", "--", *line, cwd=tmp_path)
-        levels = {swap["factor"]: swap["level"] for swap in whole(done.stdout)["swaps"]}
+    monkeypatch.chdir(tmp_path)
+    asked = ScanRequest(threads="2", budget="none", runs=1)
+    for system in ("openmp", "threads"):
+        said: list[str] = []
+        line = (KNOWN, "imbalance", system, "2", "0.02")
+        shown = explaining.found(asked, line, Machine.here(), said.append)[0].shown
+        levels = {swap["factor"]: swap["level"] for swap in shown["swaps"]}
         found = openmp.find("libomp") is not None and system == "openmp"
-        assert levels.get("openmp") == ("libomp" if found else None), done.stderr
+        assert levels.get("openmp") == ("libomp" if found else None), said
         assert "smt" not in levels or Machine.here().smt_active
 
 
