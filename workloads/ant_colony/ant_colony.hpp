@@ -17,9 +17,8 @@ struct Search {
   int threads = 1;  ///< threads that took part
 };
 
-/// The best of options.colonies independent colonies, over OpenMP's threads, by the schedule that
-/// OMP_SCHEDULE names. The solution is the same for every number of threads, every schedule and every Trail.
-/// Rethrows what a colony throws.
+/// Runs options.colonies independent colonies on OpenMP's threads, with the schedule that OMP_SCHEDULE names; returns the best solution.
+/// It is the same for every number of threads, every schedule and every Trail. Rethrows what a colony throws.
 template <class Trail>
 Search search(const Problem& problem, const Options& options) {
   Search found;
@@ -56,7 +55,8 @@ inline bool is_permutation(std::span<const int> tour, int n) {
   return tour.size() == seen.size();
 }
 
-/// FNV-1a over the cities, from city 0 on towards the smaller of its neighbours: one number per cycle.
+/// FNV-1a over the cities, from city 0 on towards the smaller of its two neighbours, so that a cycle has one hash whatever its start and
+/// direction.
 inline std::uint64_t tour_hash(std::span<const int> tour) {
   const std::size_t n = tour.size();
   const auto zero = static_cast<std::size_t>(std::find(tour.begin(), tour.end(), 0) - tour.begin());

@@ -119,7 +119,7 @@ class Colony {
     best_.tour = tour_;
   }
 
-  /// Pheromone is added and evaporates on the best tour so far, and on no other.
+  /// Adds and evaporates pheromone, only on the best tour so far.
   void reinforce() {
     const double amount = 1.0 / static_cast<double>(std::max(1L, best_.length));
     int last = best_.tour.back();

@@ -14,9 +14,9 @@ namespace driver {
 /// The body of a loop over blocks of data, which is called once for each block.
 using Block = corescale::function_ref<void(std::size_t)>;
 
-/// A loop over blocks in the way of one threading system. Qiu et al. (2010, section III) compare such loops. A team waits until all its
-/// threads have started, so a team of tbb cannot steal; a loop of tbb can. One thread also goes through the system: its port, its arena,
-/// its team.
+/// A loop over blocks, as one threading system would run it. Qiu et al. (2010, section III) compare such loops. A team waits until all
+/// its threads have started, so tasks of a tbb team cannot be stolen; those of a tbb loop can. Even with one thread, the loop uses the
+/// system: its port, arena or team.
 class BlockLoop {
  public:
   virtual ~BlockLoop() = default;

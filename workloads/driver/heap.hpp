@@ -15,7 +15,7 @@
 
 namespace driver {
 
-/// A heap's account of one thread, or the sum of several.
+/// What a heap counted in one thread, or in several together.
 struct Account {
   std::uint64_t allocations = 0, bytes = 0;
   std::uint64_t at_work = 0;  ///< samples while the thread worked, not while it waited for others

@@ -11,7 +11,7 @@
 
 namespace driver {
 
-/// Bytes that this machine and this control group can still give; infinite if neither says.
+/// Bytes that can still be allocated on this machine and in this control group; infinite if neither is known.
 inline double available_memory() {
   double found = std::numeric_limits<double>::infinity();
   std::ifstream machine("/proc/meminfo");

@@ -69,7 +69,7 @@ shared_ranges::member shared_ranges::join(std::uint32_t id, std::uint32_t group)
   return me;
 }
 
-// Reads first what remains, unless all claims are equal. Then the result of the addition says it.
+// If all claims are equal, the addition's result tells what remained. Otherwise it is read first.
 bool shared_ranges::take(member& me, std::uint32_t which, unit_block& block) noexcept {
   std::atomic<word>& range = counter_[which].range;
   std::uint64_t wanted = me.largest;
@@ -97,7 +97,7 @@ std::uint32_t shared_ranges::richest(const member& me, bool own_group) const noe
       best = which;
     }
   }
-  // A small rest is not worth taking if its own thread will come for it. A group may have no thread.
+  // A small remainder is not worth stealing if its own thread will claim it. But a group may have no thread.
   return by_group_ || 2 * most > me.smallest ? best : none;
 }
 

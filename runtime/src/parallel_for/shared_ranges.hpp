@@ -18,7 +18,7 @@ struct unit_block {
   std::uint64_t end = 0;
 };
 
-/// Room for the counters of a loop: only as many are made as its plan has, the rest is not touched.
+/// Memory for the counters of a loop. Only those that its plan has are constructed; the rest is not touched.
 struct range_counters {
   struct alignas(cache_line) counter {
     std::atomic<std::uint64_t> range;
@@ -33,12 +33,12 @@ struct range_counters {
 /// The iterations that nobody has claimed yet: contiguous ranges, a padded counter each.
 ///
 /// Every range is one 64-bit word, next in its upper half and end in its lower, so that one addition claims, and one
-/// compare-and-exchange takes half. A word says all that there is to know of its range, so it may come back (ABA)
-/// without harm. A unit is 2^shift iterations, so that a loop has fewer than 2^30 of them: then additions to a dry
-/// word cannot wrap before its users have seen that it is dry.
+/// compare-and-exchange takes half. A word contains the whole state of its range, so it is harmless if an earlier value returns (ABA). A
+/// unit is 2^shift iterations, so that a loop has fewer than 2^30 units. So additions to the word of an empty range cannot wrap before
+/// its users have seen that it is empty.
 class shared_ranges {
  public:
-  /// One thread's view. A thread alone at its counter has claimed its first block before the loop starts.
+  /// One thread's view. If a thread has a counter to itself, it has claimed its first block before the loop starts.
   struct member {
     std::uint32_t home = 0;
     std::uint32_t group = 0;
@@ -50,7 +50,7 @@ class shared_ranges {
     std::uint64_t steals = 0;
   };
 
-  /// The plan has at least one thread. Its blocks may be of any size, and are cut to what fits; so are its counters.
+  /// The plan has at least one thread. Block sizes and the number of counters may be arbitrary; they are cut to what fits.
   shared_ranges(std::uint64_t n, const loop_plan& plan, range_counters& room) noexcept;
 
   member join(std::uint32_t id, std::uint32_t group) noexcept;
@@ -105,8 +105,8 @@ class shared_ranges {
   std::uint32_t richest(const member& me, bool own_group) const noexcept;
   unit_block share_of(std::uint32_t which) const noexcept;
 
-  // Read by all, and written by nobody while the loop runs, but for an exception. Kept short: with what else a thread
-  // reads before its first block it fits into one cache line.
+  // Read by all threads, and written during the loop only after an exception. It is small, so that it fits into one cache line together
+  // with everything else that a thread reads before its first block.
   range_counters::counter* counter_;
   std::uint32_t units_ = 1;
   std::uint32_t largest_ = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of the tape is compiled once.
+// The parts of the tape that are compiled only once.
 #include "corescale/tape/function.hpp"
 
 #include <atomic>
@@ -15,7 +15,7 @@ template class function<double, thread_alloc>;
 namespace detail {
 namespace {
 
-// Threads draw numbers in blocks, so that two that record short functions do not meet at the counter.
+// Threads draw numbers in blocks, so that threads that record short functions do not contend for the counter.
 constexpr std::uint32_t at_once = 4096;
 std::atomic<std::uint32_t> next_free{0};
 

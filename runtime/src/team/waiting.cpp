@@ -51,7 +51,7 @@ void be_crowded_until(std::int64_t end) noexcept {
 
 constexpr int most_checks = 16 * checks_per_look;
 
-// As of linux/membarrier.h, which older headers lack.
+// Copied from linux/membarrier.h, because older systems lack this header.
 constexpr int private_expedited = 1 << 3, register_private_expedited = 1 << 4;
 
 bool membarrier([[maybe_unused]] int command) noexcept {

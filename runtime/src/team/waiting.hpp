@@ -25,8 +25,8 @@ class spin_watch {
   explicit spin_watch(std::chrono::nanoseconds spin_for, std::chrono::nanoseconds keep_for = {}) noexcept
       : spin_for_(spin_for.count()), keep_for_(std::min(spin_for, keep_for).count()) {}
 
-  /// Yields the core if another thread waits for it, unless `keep_for` lasts. False if this thread should sleep: because its time is over,
-  /// because others wanted its core, or because the process has more threads awake than cores.
+  /// Yields the core if another thread waits for it, but not while `keep_for` lasts. False if this thread should sleep: because its time
+  /// is over, because others wanted its core, or because the process has more threads awake than cores.
   bool goes_on() noexcept;
 
   /// The number of checks until the next reading of the clock. It doubles each time, up to some 20 us.

@@ -16,7 +16,7 @@ namespace {
 
 using Best = Found<Colony<IndexedTrail>::Array>;
 
-/// A month while its iterations run, in any order on any thread.
+/// The state of a month while its iterations run, in any order on any thread.
 struct Running {
   Running(const Month& of, int iterations) : month(of), left(iterations) {}
 

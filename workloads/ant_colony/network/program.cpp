@@ -116,7 +116,7 @@ Network load(const Request& request, const Options& options) {
   return {generate(options.seed, request.orders), options, "generated"};
 }
 
-/// Does it on rank 0, so that no rank waits for one that could not begin. Throws the same driver::Error on all ranks.
+/// Opens it on rank 0. If that fails, throws the same driver::Error on all ranks, so that none waits for rank 0.
 std::unique_ptr<WholeFile> open_solution(const Request& request, const driver::Ranks& ranks) {
   std::unique_ptr<WholeFile> file;
   std::optional<driver::Error> fault;

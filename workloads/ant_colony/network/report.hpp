@@ -8,8 +8,8 @@
 
 namespace network {
 
-/// The times of all ranks: the longest of each kind. Times that are added up over threads are added up over ranks too, and of waiting it is
-/// the mean. Every rank calls it.
+/// Combines the times of all ranks: the longest of each kind; the sum, for times that are summed over threads; the mean, for waiting.
+/// Every rank calls it.
 void gather(const driver::Ranks& ranks, Year& year);
 
 /// Rank 0 prints the year. Returns the exit status.

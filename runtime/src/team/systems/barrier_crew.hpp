@@ -83,7 +83,7 @@ struct barrier_crew {
   std::vector<typename Parts::thread> threads;
   std::atomic<int> started{waiting};
 
-  // The master writes it before it comes to `begin`, so the others read it after that.
+  // The master writes it before it arrives at `begin`, and the others read it after that barrier.
   worker_ref worker{no_worker};
   std::size_t at_work = 0;
   bool ended = false;

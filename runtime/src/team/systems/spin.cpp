@@ -45,7 +45,7 @@ class round_word {
   constexpr std::uint64_t number() const noexcept { return bits_ & mask; }
   constexpr std::size_t threads() const noexcept { return bits_ >> number_bits; }
 
-  /// Set in a word whose shares belong to whoever claims them; in the half that no futex compares.
+  /// Set in the word of a round whose shares belong to whoever claims them. It is in the half of the word that no futex compares.
   static constexpr std::uint64_t recalled = std::uint64_t{1} << 63;
 
  private:

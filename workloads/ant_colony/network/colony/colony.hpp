@@ -110,7 +110,7 @@ class Colony {
     best_.choices = plan_.choices();
   }
 
-  /// Pheromone is added and evaporates on the best plan so far, and on no other.
+  /// Adds and evaporates pheromone, only on the best plan so far.
   void reinforce() {
     const double amount = 1.0 / std::max(best_.worth, 0.01);
     for (int k = 0; k < month_.size(); ++k)
@@ -136,7 +136,7 @@ class Colony {
   Found<Array> best_;
 };
 
-/// One iteration of a month. If no ant of its colony finds a plan with the candidates, a second colony looks at every route.
+/// Runs one iteration of a month. If no ant of its colony finds a plan among the candidates, a second colony considers every route.
 template <class Trail>
 auto iterate(const Month& month, const ColonyOptions& options, const typename Trail::Setting& setting,
              int iteration) {

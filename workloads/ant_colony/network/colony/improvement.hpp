@@ -10,8 +10,8 @@
 namespace network {
 
 /// Improves a plan by moving single orders and exchanging two orders, until nothing gains. Gains include the changed cost of lanes. If an
-/// order is to go to a warehouse without room, it is exchanged with the order there that is the cheapest to move by the estimates. The
-/// result depends only on the plan. O(orders x candidates) a pass, and O(bands + orders of a warehouse) for each gain.
+/// order would go to a warehouse that is full, it is exchanged with the order there whose move costs least by the estimates. The result
+/// depends only on the plan. O(orders x candidates) a pass, and O(bands + orders of a warehouse) for each gain.
 template <template <class> class Array>
 class Improvement {
  public:

@@ -9,7 +9,7 @@
 
 namespace network {
 
-/// Pheromone in arrays over all candidates of a month, and next to it its product with the visibility. The memory is the thread's own.
+/// Arrays over all candidates of a month, in the thread's own memory: the pheromone, and its product with the visibility.
 ///
 /// A trail has
 ///   attraction(k, r)           tau * visibility of order k's r-th candidate

@@ -35,7 +35,7 @@ class LaneLoads {
     return load;
   }
 
-  /// How much more all orders of a lane pay once order k has come (by = 1) or gone (-1).
+  /// How much more all orders of a lane pay if order k is added (by = 1) or removed (by = -1).
   double change(int lane, int k, int by) const {
     if (lane < 0) return 0;
     const State& state = at(lane);

@@ -8,8 +8,8 @@
 
 namespace network {
 
-/// For each pair of warehouses, the order that is the cheapest to move from one to the other by the estimates; kept up to date while orders
-/// move.
+/// For each pair of warehouses, the order whose move from one to the other costs least by the estimates. It is kept up to date while
+/// orders move.
 template <template <class> class Array>
 class Leavers {
  public:

@@ -15,12 +15,12 @@
 
 namespace network {
 
-/// How texts and objects are made, which decides the share of the time in the memory allocator. They are overwritten in place, without
-/// lists; or a route's name is made anew each time it is looked up; or so are the route as an object with its measures, and a copy of it,
-/// which are kept until the ant's next order.
+/// How strings and objects are made, which determines the share of the time in the memory allocator. buffer: they are overwritten in
+/// place, without lists. key: the name of a route is made again at each look-up. measures: so are an object of the route with its
+/// measures, and a copy of it; both are kept until the ant's next order.
 enum class Look { buffer, key, measures };
 
-/// The same trail as business software has it, and as in the program that Gogar (2016) made scale. Pheromone is found by names that are
+/// The same trail in the style of business software, as in the program that Gogar (2016) made scale. Pheromone is found by names that are
 /// composed at each look-up. Routes are objects of derived classes, with shared warehouses and lanes, and maps of lists of measures. The
 /// arithmetic is that of IndexedTrail, in the same order, so the plans are the same.
 template <class Heap>
@@ -119,7 +119,7 @@ class ObjectTrail {
       return made;
     }
 
-    /// Makes it a route of the order, whatever it was before; leaves its measures.
+    /// Overwrites `path` with a route of the order, except its measures.
     void fill(Path& path, int k, const Route& route) const {
       name(k, route, path.key);
       path.warehouse = warehouses[static_cast<std::size_t>(route.warehouse)];

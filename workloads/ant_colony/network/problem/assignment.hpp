@@ -9,8 +9,8 @@
 namespace network {
 
 /// Assigns as many orders as possible to warehouses, at the least sum of costs, by successive shortest paths (Ahuja, Magnanti and Orlin
-/// 1993, section 9.7). An order that finds no path now never finds one, so no more orders are left over than by a maximum flow. O(W^3 +
-/// orders) for an order added, W warehouses.
+/// 1993, section 9.7). An order that finds no path when it is added would never find one later, so no more orders are left over than by a
+/// maximum flow. O(W^3 + orders) for an order added, W warehouses.
 class Assignment {
  public:
   static constexpr double never = std::numeric_limits<double>::infinity();
@@ -98,8 +98,8 @@ class Assignment {
     }
   }
 
-  /// A tolerance, so that rounding cannot make a circle of moves seem to gain. It is relative to the largest cost, and far above the
-  /// rounding of a sum of moves.
+  /// A tolerance, so that a cycle of moves cannot seem to gain by rounding. It is relative to the largest cost, and far above the
+  /// rounding error of a sum of moves.
   static constexpr double rounding = 1e-12;
 
   std::vector<int> room_;

@@ -42,8 +42,8 @@ const Month& Month::whole() const {
   return *whole_->month;
 }
 
-/// First the best route of each warehouse: if the warehouses can hold a month, these suffice for a plan, provided that lanes take any
-/// weight. Then the next best.
+/// The first candidates are the best route of each warehouse; the next best routes follow. If the warehouses can hold the month and lanes
+/// take any weight, the first ones suffice for a plan.
 void Month::choose_candidates(std::vector<Route> routes, std::size_t most) {
   std::ranges::stable_sort(routes, {}, &Route::estimate);
   std::vector<char> has_one(network_.tables().warehouses.size());

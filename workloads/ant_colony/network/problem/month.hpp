@@ -11,7 +11,7 @@
 
 namespace network {
 
-/// The part of a candidate that a search reads. Those of a month take a fifth of the memory of its Routes.
+/// The part of a candidate that a search reads. The Ways of a month take a fifth of the memory of its Routes.
 struct Way {
   int warehouse, lane;
   double fixed;  ///< worth without freight
@@ -33,7 +33,7 @@ class Month {
   std::span<const Route> candidates(int k) const { return {&routes_[first(k)], first(k + 1) - first(k)}; }
   std::span<const Route> candidates() const { return routes_; }
   std::span<const Way> ways(int k) const { return {&ways_[first(k)], first(k + 1) - first(k)}; }
-  /// The number of first candidates of an order that are the best of each of its warehouses.
+  /// How many candidates of an order are the best routes of its warehouses, one for each warehouse. They come first.
   int choices_of_warehouse(int k) const { return fewest_[static_cast<std::size_t>(k)]; }
   /// The least estimate of order k in a warehouse; infinite if it has none.
   double estimate_in(int k, int warehouse) const {
@@ -52,12 +52,12 @@ class Month {
   /// The sum of the cheapest estimates, by which the pheromone is scaled.
   double cheapest() const { return cheapest_; }
 
-  /// A lower bound on the worth of a plan. Each order costs the least that it can at any load of a lane, and a warehouse takes at most its
-  /// capacity: an assignment by shortest paths. With flat rates it is the optimum.
+  /// A lower bound on the worth of a plan: an assignment by shortest paths, in which each order costs the least that it can at any load
+  /// of a lane, and a warehouse takes at most its capacity. With flat rates it is the optimum.
   double bound() const { return bound_; }
 
   /// The same month with every route of an order as a candidate, those of this month first. It is for a colony that found no plan because
-  /// lanes take a limited weight and candidates are few. The first thread that asks makes it; it has no bound.
+  /// lanes take a limited weight and candidates are few. The first thread that asks for it makes it. It has no lower bound.
   const Month& whole() const;
 
  private:

@@ -16,8 +16,8 @@
 namespace network {
 namespace {
 
-// The data set has neither distances nor footprints. These are assumed: kilometres a day, and kg of CO2 and kWh for a tonne and km. They
-// have the order of magnitude of averages of freight transport.
+// The data set has neither distances nor footprints. They follow from assumed values: km per day, and kg of CO2 and kWh per tonne and km.
+// These have the order of magnitude of averages in freight transport.
 struct Assumed {
   double kilometres_a_day, kilograms, kilowatt_hours;
 };

@@ -18,9 +18,9 @@ constexpr int warehouses = 19, tied_warehouses = 4, ports = 11, lanes = 76, rate
               customers = 46, carriers = 9, months = 12;
 // Each order may come from 4 to 8 warehouses; the public set's 1 to 3 leave little to search.
 constexpr int fewest_holders = 4, most_holders = 7;
-/// Capacity of all warehouses over the orders of a month: scarce enough that the cheap ones are full.
+/// The capacity of all warehouses divided by the number of orders of a month: small enough that cheap warehouses fill up.
 constexpr double slack = 1.3;
-/// The factor by which a capacity grows if some of a month's orders find no place, which is so for few seeds.
+/// The factor by which a capacity grows if some of a month's orders find no place, which happens for few seeds.
 constexpr double growth = 1.05;
 
 std::string name(const char* format, int number) {

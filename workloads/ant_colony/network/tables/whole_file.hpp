@@ -20,8 +20,8 @@ namespace network {
 
 /// A file that appears whole or not at all: commit() writes it under another name in the same folder, and renames it. Construct it before
 /// the work, so that a place where nothing can be written is refused early. A program that is killed while it works leaves nothing. Links
-/// are followed, and an existing file keeps its mode. What is not a regular file is opened once and written into, so that a pipe's reader
-/// waits for all of it. The same is done for /dev/stdout, /dev/stderr and /dev/fd, be they files or not: text is appended. Throws
+/// are followed, and an existing file keeps its mode. A file that is not regular is opened once and written into, so that a pipe's reader
+/// waits for all of it. So are /dev/stdout, /dev/stderr and /dev/fd, even if they are regular files: text is appended. Throws
 /// driver::Error.
 class WholeFile {
  public:
