@@ -266,6 +266,11 @@ def test_ticks_of_an_axis_to_base_2_surround_what_is_shown(low: float, high: flo
     assert list(ticks) == sorted(set(ticks)) and min(ticks) <= low * 1.01 and max(ticks) >= high * 0.99
 
 
+def test_numbers_of_a_logarithmic_axis_do_not_overlap() -> None:
+    assert model.legible((1, 2, 4, 8, 10, 15, 16, 24)) == (1, 2, 4, 8, 10, 15, 24)
+    assert model.legible((100, 200, 400, 800)) == (100, 200, 400, 800)
+
+
 def test_inks_can_be_read() -> None:
     for colour, ink in look.shades():
         lights = sorted(_luminance(one) for one in (colour, ink))

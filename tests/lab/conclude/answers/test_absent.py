@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from corescale.conclude.answers.claim_verdicts import absent
+from corescale.conclude.answers.claim_verdicts import absent, lacking
 from corescale.conclude.answers.findings import answers
 from corescale.conclude.frame import frame
 from corescale.declare.experiment import Command, Experiment, Factor
@@ -58,3 +58,15 @@ def test_an_answer_has_it() -> None:
     assert (answer.verdict, answer.why) == ("not on this machine", "no launch succeeded at mode=slow")
     assert statements.answer(answer) == "not measured: no launch succeeded at mode=slow"
     assert statements.findings([answer]) == "1 statement: 1 has no answer here"
+
+
+@pytest.mark.parametrize(
+    ("needs", "why"),
+    [
+        ({"bandwidth": 2}, "the claim needs bandwidth >= 2, and no launch has a value of bandwidth"),
+        ({"threads": 2}, "the claim needs threads >= 2, and 1 is the most here that is not oversubscribed"),
+        ({"threads": 1, "mode": 2}, ""),
+    ],
+)
+def test_what_a_claim_needs_is_named(needs: Mapping[str, int], why: str) -> None:
+    assert lacking(ROWS, needs) == why
