@@ -77,6 +77,7 @@ std::string to_json(const report& result) {
   json.member("peak_memory", result.peak_memory);
   json.member("peak_memory_kind", result.peak_memory_kind);
   json.member("peak_memory_floor", result.peak_memory_floor);
+  json.member("peak_memory_error", result.peak_memory_error);
   json.member("tree_memory", result.tree_memory);
   json.member("tree_memory_kind", result.tree_memory_kind);
   json.array("affinity", result.affinity);

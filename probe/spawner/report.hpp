@@ -41,6 +41,8 @@ struct report {
   /// The spawner's own peak. The program's ru_maxrss starts from it, so if that is not larger, it is an upper
   /// bound.
   std::uint64_t peak_memory_floor = 0;
+  /// By how much the kernel's count of resident memory may be off.
+  std::uint64_t peak_memory_error = 0;
   /// The largest sample of the anonymous memory of the whole tree: a lower bound.
   std::uint64_t tree_memory = 0;
   /// group: each page once; sum: over the processes, so a page that a fork shares counts in each; none.

@@ -2,6 +2,7 @@
 #include "spawner/run.hpp"
 
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -89,6 +90,14 @@ void describe_cpu(report& result, const tree_group* group) {
 /// This program's own peak in bytes. Its ru_maxrss also counts the process from which it was forked.
 std::uint64_t own_peak() { return 1024 * statistic("/proc/self/status", "VmHWM:").value_or(0); }
 
+/// The kernel counts resident pages on each CPU, files and anonymous memory apart. It adds a CPU's count to the process's
+/// only when that reaches a batch, and ru_maxrss has no more than the process's.
+std::uint64_t counting_error(std::size_t cpus) {
+  constexpr long kinds = 2, least = 32;
+  const long batch = std::max(least, 2 * sysconf(_SC_NPROCESSORS_ONLN));  // percpu_counter_batch of Linux
+  return static_cast<std::uint64_t>(kinds * (batch - 1) * sysconf(_SC_PAGESIZE)) * cpus;
+}
+
 /// If the samples show a time or size that no reaped process accounts for, a process ended undetected, and its peak is unknown too.
 void describe_memory(report& result, std::uint64_t group_peak, bool survivors) {
   constexpr std::uint64_t rounding = 1 << 20;  // the kernel counts pages of each CPU in batches
@@ -97,6 +106,7 @@ void describe_memory(report& result, std::uint64_t group_peak, bool survivors) {
   const bool missed = used.resident_peak() > largest + rounding;
   result.peak_memory = missed ? used.resident_peak() : largest;
   result.peak_memory_kind = missed || survivors || result.unreaped ? "sampled" : "process";
+  result.peak_memory_error = counting_error(result.affinity.size());
   result.tree_memory = group_peak > 0 ? group_peak : sum;
   result.tree_memory_kind = group_peak > 0 ? "group" : sum > 0 ? "sum" : "none";
 }

@@ -157,6 +157,7 @@ def ended(
         peak_memory=max((each.peak_memory for each in ranks.values()), default=0),
         peak_memory_kind="process" if all_exact else "sampled",
         peak_memory_floor=max((each.peak_memory_floor for each in ranks.values()), default=0),
+        peak_memory_error=max((each.peak_memory_error for each in ranks.values()), default=0),
         leftovers=report.leftovers + sum(each.leftovers for each in ranks.values()),
         survivors=tuple({*report.survivors, *(pid for each in ranks.values() for pid in each.survivors)}),
     )

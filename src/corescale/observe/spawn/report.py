@@ -93,6 +93,8 @@ class SpawnReport:
     peak_memory_kind: MemoryKind = "none"
     peak_memory_floor: int = 0
     """the spawner's own peak, which the program inherits as the start of its own"""
+    peak_memory_error: int = 0
+    """bytes by which the kernel's count may be off, as each CPU adds its pages in batches"""
     tree_memory: int = 0
     tree_memory_kind: TreeMemoryKind = "none"
     ranked: bool = False
@@ -177,6 +179,9 @@ class Rule:
     when: str
 
 
+EXACT = 0.02
+"""share of a peak within which it counts as a value"""
+
 _CPU = ("user", "system")
 RULES = (
     Rule(("wall",), "lower", lambda r: r.status == "timeout", "the launch was killed at its time limit"),
@@ -196,6 +201,12 @@ RULES = (
         "upper",
         lambda r: 0 < r.peak_memory <= r.peak_memory_floor,
         "the program is no larger than what starts it, whose size the kernel counts in",
+    ),
+    Rule(
+        ("peak_memory",),
+        "estimate",
+        lambda r: r.peak_memory_error > EXACT * r.peak_memory > 0,
+        f"so small a program may be off by more than {EXACT:.0%}, as the kernel counts each CPU's pages in batches",
     ),
     Rule(("tree_memory",), "estimate", lambda r: r.tree_memory_kind == "sum", "pages that a fork shares count twice"),
     Rule(("tree_memory",), "lower", lambda r: r.tree_memory_kind == "group", "the peak may lie between two samples"),
