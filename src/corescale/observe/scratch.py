@@ -63,6 +63,8 @@ class Scratch:
         """ranks that are to report"""
         self.output: Path | None = None
         """file that keeps standard output, if one does"""
+        self._replaced: Path | None = None
+        """what `output` replaces at the end"""
         self.processes: tuple[SpawnedProcess, ...] = ()
         """processes of all ranks, after the launch"""
 
@@ -90,6 +92,18 @@ class Scratch:
             file.seek(max(0, self.output.stat().st_size - size))
             return file.read().decode(errors="replace")
 
+    def in_place_of(self, file: Path) -> Path:
+        """A new file next to a regular one or a missing one, which replaces that at the end of the launch: launches
+        at once that write to one file write one after the other."""
+        if paths.exists(file) and not paths.is_file(file):
+            return file
+        self._replaced = paths.real(file)
+        own = self._replaced.with_name(f".{self.folder.name}")
+        if paths.is_file(file):
+            own.touch()
+            shutil.copymode(file, own)
+        return own
+
     def beside(self, place: Path) -> Path:
         """A similar folder in another place, if that can be written; it is removed together with this one."""
         return self._made(place) if os.access(place, os.W_OK) else self.folder
@@ -107,6 +121,9 @@ class Scratch:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self._replaced is not None and self.output is not None:
+            with contextlib.suppress(FileNotFoundError):
+                self.output.replace(self._replaced)
         for file in self.counters.values():
             os.close(file)
         for folder in self._own:

@@ -35,6 +35,19 @@ def test_two_launches_run_at_once_on_different_cpus_and_every_record_is_kept(
     assert {record.noise.foreign for record in made.result.records} == {None}, "a neighbour is no other program"
 
 
+def test_launches_at_once_write_one_output_file_one_after_the_other(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(interference, "MARGIN", 1e6)
+    writes = f"echo {{s}}; {COUNTS}; echo {{s}}"
+    (place / "out").touch(0o600)
+    corescale.scan(["sh", "-c", writes], jobs=2, threads=[1], factor={"s": ["1", "2"]}, runs=2, output="out")
+    assert "2" in (place / "seen").read_text().split()
+    assert (place / "out").read_text() in ("1\n1\n", "2\n2\n")
+    assert (place / "out").stat().st_mode & 0o777 == 0o600
+    assert {path.name for path in place.iterdir()} == {"corescale-runs", "out", "seen"}
+
+
 def test_neighbours_that_disturb_are_refused_with_the_figure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(interference, "MARGIN", -1.0)
     monkeypatch.setattr(interference, "PAIRS", 6)
@@ -65,7 +78,6 @@ def test_a_response_of_0_is_refused() -> None:
         ({"jobs": 0}, "--jobs: 0 launches at once"),
         ({"jobs": 2, "threads": [1, 10_000]}, r"2 launches of up to 10000 threads .* \d+ usable CPUs"),
         ({"jobs": 2, "prepare": "true"}, "--jobs: --prepare .*; leave --jobs out"),
-        ({"jobs": 2, "output": "out", "threads": [1]}, "--jobs: launches at once would all write to out; leave"),
         ({"jobs": 2, "factor": {"affinity": ["0"]}, "threads": [1]}, "--jobs: .* CPUs; leave --jobs out"),
     ],
 )

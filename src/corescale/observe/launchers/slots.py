@@ -64,6 +64,9 @@ def cores(cpus: Sequence[Cpu]) -> list[tuple[Cpu, ...]]:
 def on_nodes(experiment: Experiment, jobs: int, width: int, nodes: int) -> tuple[Slot, ...]:
     """`jobs` slots of `width` nodes each. Raises UsageError as `slots` does."""
     _must_bear(experiment)
+    if experiment.output not in (None, "null", SHOWN):
+        what = f"launches on several nodes at once would all write to {experiment.output}"
+        raise UsageError(what, where="--jobs", remedy="leave --output or --jobs out")
     if jobs * width > nodes:
         what = f"{jobs} launches of up to {width} nodes do not fit on {nodes} nodes"
         raise UsageError(what, where="--jobs", remedy="ask for fewer")
@@ -75,9 +78,6 @@ def _must_bear(experiment: Experiment) -> None:
     if experiment.hooks.prepare or experiment.hooks.conclude:
         what = "--prepare or --conclude would run next to other launches"
         raise UsageError(what, where="--jobs", remedy="leave --jobs out")
-    if experiment.output not in (None, "null", SHOWN):
-        what = f"launches at once would all write to {experiment.output}"
-        raise UsageError(what, where="--jobs", remedy="leave --output or --jobs out")
 
 
 def at_once(

@@ -300,8 +300,8 @@ class SpawningLauncher(Launcher):
 
     def _output(self, scratch: Scratch) -> Path | None:
         """The file for standard output; None for /dev/null, which costs the program least."""
-        if scratch.launch.output is not None:
-            return scratch.launch.output
+        if (asked := scratch.launch.output) is not None:
+            return asked if len(self._slots) == 1 else scratch.in_place_of(asked)
         wanted = any(source.reads_output(self._experiment) for source in self._sources)
         return scratch.folder / "stdout" if wanted or keeps_output(self._experiment) else None
 
@@ -312,8 +312,7 @@ def _must_have_had_means(reports: Iterable[SpawnReport], scratch: Scratch) -> No
         if report.status == "not-started" and report.step in LACKED:
             raise UnavailableError(report.trouble, where="launch", remedy=LACKED[report.step])
         if report.full and (report.status != "ok" or report.step == "stdout"):
-            file = scratch.output if report.step == "stdout" else None
-            asked = file if file and file.parent != scratch.folder else None
+            asked = scratch.launch.output if report.step == "stdout" else None
             remedy = "free some space there" if asked else "free some space there, or set TMPDIR to another folder"
             where = str(asked or tempfile.gettempdir())
             raise UnavailableError("had no room for the program's output", where=where, remedy=remedy)
