@@ -301,6 +301,11 @@ def _allowed(found: Recommendation) -> Sequence[Candidate]:
     return [c for c in found.candidates if c.excluded is None or c.capped]
 
 
+def _looks_faster(candidate: Candidate) -> bool:
+    """Whether its ratio, as the table shows it, is above 1."""
+    return float(text.times(candidate.ratio)[0].removesuffix("x").replace(text.UNKNOWN, "nan")) > 1
+
+
 def _raced(found: Recommendation) -> str:
     """The words that limit a claim, if a rehearsal, a failure or a constraint left some configurations out."""
     rehearsal = found.rehearsal
@@ -364,14 +369,13 @@ def why_keep(found: Recommendation) -> str:
     name = label(found.winner)
     if not found.others:
         return _same(found.ineffective) if found.same else "there is nothing else to try"
-    if found.winner == found.baseline:
-        return (
-            f"nothing tried so far looks faster than {current(found.untyped)}" if not found.proved else
-            "all else is excluded" if len(_allowed(found)) == 1 else
-            f"nothing{_raced(found) or ' that was tried'} is faster"
-        )  # fmt: skip
-    if found.gain is None:
-        return f"{name} looks faster, but no confirmation pairs confirmed it"
+    if found.winner == found.baseline and found.proved:
+        alone = len(_allowed(found)) == 1
+        return "all else is excluded" if alone else f"nothing{_raced(found) or ' that was tried'} is faster"
+    if found.winner == found.baseline or found.gain is None:
+        looks = found.winner != found.baseline and any(map(_looks_faster, _allowed(found)))
+        than = f"nothing tried so far looks faster than {current(found.untyped)}"
+        return f"{name} looks faster, but no confirmation pairs confirmed it" if looks else than
     now, gain = current(found.untyped), found.gain
     if gain.low is None:
         return text.than(name, now, gain, found.confidence)

@@ -95,6 +95,16 @@ def test_a_tune_of_few_launches_decides_nothing(budget: str, said: str) -> None:
     assert exit_code(found.conclusion) is (ExitCode.INCONCLUSIVE if budget == "4x" else ExitCode.OK)
 
 
+@pytest.mark.parametrize(
+    ("faster", "said"),
+    [(1.001, "not decided: nothing tried so far looks faster than"), (1.3, "not decided: threads=1 looks faster, but")],
+)
+def test_a_tune_without_pairs_says_that_something_looks_faster_if_the_table_shows_it(faster: float, said: str) -> None:
+    experiment = command_line.tune(TuneRequest(threads="1,4", budget="2x"), ["x"], MACHINE)
+    made = play(experiment, lambda c: 1.0 if c.layout.p == 4 else 1 / faster, Race(experiment), noise=0)
+    assert headline(concluded(made, experiment, {}, {})).startswith(said)
+
+
 def test_a_level_that_never_succeeds_says_how_it_ended_in_the_first_line() -> None:
     experiment = command_line.scan(ScanRequest(threads="1,2", runs=3), ["x"], MACHINE)
     made = failing(experiment, lambda r: r.configuration.layout.p == 2, status="output-differs")
