@@ -75,12 +75,12 @@ def report(words: list[str], asked: ReportRequest) -> None:
         return _explained(runs[0], asked)
     if single := next((run for run in runs if explained.is_result(run)), None):
         raise UsageError("is a result of explain, which is shown by itself", where=str(single), remedy="give it alone")
-    from corescale.show import html  # noqa: PLC0415  the charts' library takes half a second to load
-
     machine = Machine.here()
     given = [_named(path) for path in runs]
     found = [shown_as(loaded(path, untimed=len(given) == 1), asked.study, machine) for _, path in given]
     _must_differ(found)
+    from corescale.show import html  # noqa: PLC0415  the charts' library takes half a second to load
+
     run = found[0] if len(found) == 1 else _together(found, [name for name, _ in given])
     shown = result(run, machine)
     if len(found) > 1:
@@ -97,10 +97,10 @@ def report(words: list[str], asked: ReportRequest) -> None:
 
 def _explained(place: Path, asked: ReportRequest) -> None:
     """Shows a result of explain: writes its page, and if asked for its pictures."""
+    _, shown = explained.earlier(str(place), "report")
     from corescale.show import explain, html  # noqa: PLC0415
     from corescale.show.charts import of_explain  # noqa: PLC0415
 
-    _, shown = explained.earlier(str(place), "report")
     if asked.outputs:
         of_explain.write(shown, Path(asked.outputs))
     with _unasked(asked.report):

@@ -32,3 +32,8 @@ def test_a_line_loads_only_what_it_uses(words: list[str], most: int) -> None:
 def test_the_list_of_verbs_says_of_each_what_its_own_help_does(name: str) -> None:
     own = Verb(name).loaded
     assert VERBS[name] == (own.callback.__doc__ if name != "study" else own.help)
+
+
+def test_a_run_that_is_not_there_is_refused_before_pages_and_charts_are_loaded() -> None:
+    modules = loaded("report", "nosuch")
+    assert not {name for name in modules if name.startswith(("corescale.show.html", "corescale.show.charts"))}

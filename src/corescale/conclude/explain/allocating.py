@@ -4,7 +4,7 @@
 import math
 from collections.abc import Sequence
 
-from scipy.stats import binomtest
+import scipy  # loads its parts when they are used; a command line that is refused uses none
 
 from corescale.conclude.explain.efficiency import useful
 from corescale.conclude.stats import Interval
@@ -28,7 +28,7 @@ def allocating(profile: Profile) -> Interval:
     ticks = round((seen + others) / TICK)
     if not ticks:
         return Interval(timed, None, None, None, 0)
-    share = binomtest(min(ticks, round(seen / TICK)), ticks).proportion_ci(method="wilson")
+    share = scipy.stats.binomtest(min(ticks, round(seen / TICK)), ticks).proportion_ci(method="wilson")
     cpu = sum(map(useful, profile.threads))
     low, high = share.low * cpu, share.high * cpu
     return Interval(min(max(timed, low), high), low, high, 0.95, ticks)
