@@ -5,6 +5,7 @@ import re
 
 from corescale.declare import template
 from corescale.declare.catalogue.env_reads import THREAD_VARIABLES
+from corescale.declare.catalogue.settings import SETTINGS
 from corescale.declare.factors.kind import Kind, number_or_text
 from corescale.declare.factors.placement import Affinity, Bind, L3Domains, Numa, Smt, Sockets
 from corescale.declare.factors.program import Allocator, Command, OpenMP, Parameter, Variable
@@ -43,5 +44,8 @@ def kind_of(name: str, placeholders: frozenset[str], where: str = "-f") -> str:
         return "variable"
     known = list(dict.fromkeys([*placeholders, *(kind for kind in KINDS if KINDS[kind].named)]))
     remedy = nearest(name, known, f"put {{{name}}} into the command, or name one of {', '.join(known)}")
-    remedy = remedy if re.fullmatch(template.NAME, name) else "a name has letters from a to z, digits and _"
+    if not re.fullmatch(template.NAME, name):
+        levels_of = [variable for variable, setting in SETTINGS.items() if name in setting.levels.values()]
+        remedy = "a name has letters from a to z, digits and _"
+        remedy = f"it is a level of {', '.join(levels_of)}; write {levels_of[0]}=auto" if levels_of else remedy
     raise UsageError(f"unknown factor {name!r}", where=where, remedy=remedy)

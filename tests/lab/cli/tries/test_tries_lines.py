@@ -19,6 +19,11 @@ TRIES: tuple[Try, ...] = (
     ("corescale study", 2, "corescale: study: a verb is missing; corescale study list | check | run | new | claims"),
     ("corescale scan --version", 2, "corescale: scan: no such option: --version; corescale --version prints it"),
     ("corescale scan -r", 2, "corescale: scan: option '-r' requires an argument; corescale scan --help"),
+    (
+        "corescale tune -f huge-pages=auto -- true",
+        2,
+        "corescale: -f: unknown factor 'huge-pages'; it is a level of GLIBC_TUNABLES, .*; write GLIBC_TUNABLES=auto",
+    ),
     ("corescale scan -t 1 -f 'é=1,2' -- echo '{é}'", 2, "corescale: -f: unknown factor .*; a name has letters from a"),
     ("mkdir d.toml; corescale study check d.toml", 2, "corescale: d.toml: is not a file"),
     ("corescale scan -t -- true", 2, "corescale: -t: needs a value; write it between the option and --"),
