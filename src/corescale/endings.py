@@ -29,6 +29,9 @@ output"""
 SHORT = 0.010
 """seconds; in shorter launches, starting the process is a large part of the time"""
 
+UNSTARTED = (126, 127)
+"""exit codes by which POSIX's utilities say that they could not start a program"""
+
 RULE = re.compile(r"^-{20,}$", re.MULTILINE)
 """line of hyphens before and after a message, as mpirun writes them"""
 
@@ -71,6 +74,11 @@ def ending(record: Ended) -> str:
     said = boxed(record.tail) if RULE.match(said) else said.rstrip(".")
     said = said if len(said) <= LONGEST else f"{said[:LONGEST]}..."
     return f"{outcome(record)}: {said}" if said and record.status in SPEAKING else outcome(record)
+
+
+def not_started(record: Ended) -> bool:
+    """Whether the program could not be started, be it through a shell, env, nice or the like."""
+    return record.status == "not-started" or (record.status == "failed" and record.exit_code in UNSTARTED)
 
 
 def outcome(record: Ended) -> str:

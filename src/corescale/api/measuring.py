@@ -48,8 +48,9 @@ def policy_of(experiment: Experiment, folder: store.Folder) -> loop.Policy:
 
 
 def _seal(experiment: Experiment, folder: store.Folder) -> None:
-    """Write down a forecast of the largest p, before its first launch."""
-    if not sealing.is_there(folder.path):
+    """Write down a forecast of the largest p, before its first launch, unless the folder was removed: then the answer
+    is all that remains."""
+    if folder.keeps_launches and not sealing.is_there(folder.path):
         sealing.write(folder.path, folder.records, to_seal(folder.records, experiment))
 
 

@@ -39,7 +39,8 @@ def explain(words: list[str], asked: ExplainRequest) -> None:
     try:
         typer.echo(f"kept: {explained.keep(found.shown, explained.folder_of(request, experiment))}", err=True)
     except CorescaleError as error:
-        note(f"the result is not kept: {error}")
+        if not isinstance(found.late, CorescaleError):  # else that ends with a line of its own
+            note(f"the result is not kept: {error}")
     if asked.outputs:
         from corescale.show.charts import of_explain  # noqa: PLC0415  the charts' library takes half a second to load
 

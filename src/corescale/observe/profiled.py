@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from corescale.declare.factors import Launch
+from corescale.endings import ending, not_started
 from corescale.errors import ProgramError
 from corescale.observe import profiler, sources
 from corescale.observe.launchers.spawning import LACKED, SpawningLauncher
@@ -62,8 +63,8 @@ def profiled(
             wall = max((rank.wall for rank in ranks.values()), default=wall)
         if report.status == "cancelled":
             raise KeyboardInterrupt
-        if report.status == "not-started":
-            what = report.trouble or "cannot be started"
+        if not_started(report):
+            what = report.trouble or ending(report)
             raise ProgramError(what, where=launch.argv[0], remedy=LACKED.get(report.step or "", "run it by itself"))
         said = sources.read(SAID, scratch, succeeded=False)
         killed = report.wall if report.status in ("signal", "timeout") else 0.0

@@ -16,7 +16,7 @@ from corescale.declare.experiment import Experiment
 from corescale.declare.grid import baseline, configurations, reference, untyped
 from corescale.declare.plan import Block, Invocation
 from corescale.declare.stop import CONFIRM_BLOCKS
-from corescale.endings import ending, outcome, too_short
+from corescale.endings import ending, not_started, outcome, too_short
 from corescale.errors import (
     AfterwardsError,
     BudgetEndedError,
@@ -304,9 +304,13 @@ class _Loop:
             self.watcher.note(said)
 
     def must_start(self, record: Record) -> None:
-        """Raises ProgramError for a launch that cannot be started any more, because the program was removed."""
+        """Raises ProgramError for a launch that cannot be started any more, because the program was removed.
+
+        A shell or another program that starts it says so by its exit code; with -i, that is a failure like others.
+        """
         same = (earlier for earlier in self.store.records if earlier.configuration == record.configuration)
-        if record.status == "not-started" and any(earlier.status != "not-started" for earlier in same):
+        lost = record.status == "not-started" or (not_started(record) and not self.experiment.ignore_failure)
+        if lost and not all(not_started(earlier) for earlier in same):
             what = f"{self.called(record)} {ending(record)}, and it was started before"
             remedy = "put it back, and the same command continues; corescale report shows what was measured until then"
             raise ProgramError(what, remedy=remedy + self._launched(record))

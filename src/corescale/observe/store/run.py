@@ -117,13 +117,12 @@ HOME = "give the folder of one run, such as corescale-runs/scan-1234/1"
 
 
 def _must_hold_no_others(path: Path) -> None:
-    """Raises StoreError if the folder holds runs of many experiments; the error names the command that shows the last
-    one."""
+    """Raises StoreError if the folder holds runs of many experiments; the error names the last one."""
     inside = [] if paths.exists(path / PLAN) else [plan.parent for plan in path.glob(f"*/*/{PLAN}")]
     if inside:
         last = max(inside, key=lambda run: run.stat().st_mtime)
         what = f"is no run, and holds {len(inside)}" if len(inside) > 1 else "is no run, and holds one"
-        raise StoreError(what, where=str(path), remedy=f"corescale report {shlex.quote(str(last))} shows the last one")
+        raise StoreError(what, where=str(path), remedy=f"name the last one: {shlex.quote(str(last))}")
 
 
 def _must_be_files(path: Path) -> None:

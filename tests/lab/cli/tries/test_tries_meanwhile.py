@@ -57,6 +57,36 @@ TRIES: tuple[Try, ...] = (
         4,
         "corescale: .* could not be started: no such program: .*, and it was started before",
     ),
+    # The same through a shell, which says by its exit code that it cannot start it.
+    (
+        "rm m; cp away goes; corescale scan -q -t 1,2 -r 7 -- sh -c './goes {threads}'",
+        4,
+        "corescale: threads=[12] failed with exit code 127: sh: .*, and it was started before; put it back",
+    ),
+    (
+        "rm m; cp away goes; corescale tune -q -t 1,2 --budget 90x -- sh -c './goes {threads}'",
+        4,
+        "corescale: .* failed with exit code 127: sh: .*, and it was started before",
+    ),
+    (
+        "rm -f m; cp away goes; corescale scan -q -i -t 1 -r 7 -- sh -c './goes {threads}' 2>&1 | grep -c 'ed before'",
+        1,
+        "0",
+    ),
+    ("corescale explain -q -- sh -c './goes {threads}'", 4, "corescale: sh: failed with exit code 127: sh: .*/goes: "),
+    # The folder is removed: one line, and what is known by then.
+    (f"mkdir d; cd d; rmdir ../d; {sys.executable} -m corescale explain -q -t 1 -- sleep 0.01", 6, "1 thread x 0.0"),
+    (
+        f"mkdir d; cd d; rmdir ../d; {sys.executable} -m corescale explain -q -t 1 -- sleep 0.01 2>&1 >/dev/null"
+        " | grep -v '^note: not swapped'",
+        6,
+        "corescale: the working folder was removed",
+    ),
+    (
+        "rm -f n; corescale scan -q --seal -t 1,2,4 -r 6 --out gone -- ./eats {threads} 2>&1 >/dev/null",
+        6,
+        "corescale: gone/scan-.*/1: was removed while it was written; the answer is of what this process had",
+    ),
     # What is written behind a finished run is damage.
     ("corescale scan -q -t 1 -r 1 --out done -- true >/dev/null; mv done/scan-*/1 whole && ls -d whole", 0, "whole"),
     (
@@ -69,7 +99,7 @@ TRIES: tuple[Try, ...] = (
         "mkdir -p all/scan-1 all/scan-2; cp -r whole all/scan-1/1; cp -r whole all/scan-2/1; touch all/scan-2/1;"
         " corescale report all",
         6,
-        "corescale: all: is no run, and holds 2; corescale report all/scan-2/1 shows the last one",
+        "corescale: all: is no run, and holds 2; name the last one: all/scan-2/1",
     ),
     # A factor that is not p has a verdict, over the baseline.
     ("printf '[times.n]\\n1 = 1\\n3 = 3\\n5 = 5\\n' > n.toml", 0, ""),
