@@ -348,6 +348,8 @@ struct watched_slices {
   static constexpr double least_ns = 1000;
   // If the prediction is off by more than this factor, the loop has changed; usual loops vary less from call to call.
   static constexpr double off_by = 4;
+  // What is seen of a shorter slice is mostly the reading of the clock.
+  static constexpr double least_seen_ns = 100;
   static constexpr std::uint64_t most = 64;
 
   std::uint64_t first;  ///< iterations: little is lost if the prediction is wrong from the start
@@ -397,9 +399,11 @@ void run_watched(const loop_call& call, double iteration_ns, bool timed, bool co
     const std::uint64_t now = ticks();
     const double so_far = static_cast<double>(now - start) * tick;
     if (end == call.n) return learn(so_far);
-    const double seen = static_cast<double>(now - last) * tick / static_cast<double>(end - begin);
+    const double took = static_cast<double>(now - last) * tick;
+    const double seen = took / static_cast<double>(end - begin);
     const auto left = static_cast<double>(call.n - end);
-    const bool is_late = seen > watched_slices::off_by * iteration_ns && seen * left > 2 * fork;
+    const bool is_late = took > watched_slices::least_seen_ns &&
+                         seen > watched_slices::off_by * iteration_ns && seen * left > 2 * fork;
     late = is_late ? late + 1 : 0;
     begin = end;
     last = now;

@@ -146,6 +146,8 @@ class countdown_latch {
   void arrive(std::size_t how_many = 1) noexcept {
     if (missing_.fetch_sub(how_many, std::memory_order_acq_rel) == how_many) open_.publish(1);
   }
+  /// How many have yet to arrive.
+  std::size_t missing() const noexcept { return missing_.load(std::memory_order_relaxed); }
   void wait(std::chrono::nanoseconds spin_for) noexcept { open_.await(1, spin_for); }
   void arrive_and_wait(std::chrono::nanoseconds spin_for) noexcept { arrive(), wait(spin_for); }
   bool wait_at_most(std::chrono::nanoseconds limit, std::chrono::nanoseconds spin_for = {}) noexcept {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <initializer_list>
@@ -128,6 +129,22 @@ TEST(AutoLearns, TheFirstCallForksAndALightLoopDoesNotAfterIt) {
   counters_of_calls later;
   for (int i = 0; i < 200; ++i) call(), later.add(seen);
   EXPECT_EQ(later.fewest, 0U);
+}
+
+TEST(AutoLearns, AShortLoopIsNotTakenForALateOneBecauseOfTheClock) {
+  any_team crew = make_team(2);
+  const std::string name = new_name();
+  std::array<int, 100> values{};
+  constexpr int calls = 2000;
+  std::atomic<int> blocks{0};
+  for (int call = 0; call < calls; ++call)
+    parallel_for_blocks(crew, std::size_t{0}, values.size(),
+                        [&](std::size_t begin, std::size_t end) {
+                          for (std::size_t i = begin; i < end; ++i) ++values[i];
+                          ++blocks;
+                        },
+                        {.name = name.c_str()});
+  EXPECT_LT(blocks, 4 * calls);
 }
 
 TEST(AutoLearns, ALoopThatBecomesDearForksAgain) {

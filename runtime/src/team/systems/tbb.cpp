@@ -28,6 +28,10 @@ constexpr auto spin_for = 1ms;
 // The time for which a master waits for its team before it reminds oneTBB. Threads that come by themselves start within this time.
 constexpr auto patience = 20ms;
 
+// The time without a further thread after which a team that is being made gives up: other arenas of the program hold all threads. With
+// 40 threads that want two cores, under ThreadSanitizer, 5 s were too short.
+constexpr auto hopeless_after = 20s;
+
 // oneTBB's threads do not survive fork().
 detail::one_process users;
 
@@ -108,7 +112,7 @@ class share_of_limit {
 /// oneTBB owns the threads and keeps them after the team ends.
 /// A round waits for threads of oneTBB that other arenas hold.
 /// Limits (fork(), at most 256 threads or 4 per core for all teams together, the process's thread limit) are found when the team is made,
-/// by starting plain threads and then one round with a time limit. This is best effort.
+/// by starting plain threads and then one round, which may take long but not without a thread that comes. This is best effort.
 struct crew {
   crew(std::size_t n, const team_options&) : num_threads(n), arena(static_cast<int>(n), 1) {}
 
@@ -117,12 +121,7 @@ struct crew {
       return false;  // before any mutex is locked, because a child of fork() may find it locked
     share.emplace(num_threads);
     if (!share_of_limit::is_granted_to_all()) return false;
-    const auto before = std::chrono::steady_clock::now();
-    if (!detail::can_start_threads(num_threads - 1)) return false;
-    // On a loaded machine this may take seconds; how long plain threads take shows it.
-    const std::chrono::nanoseconds plain = std::chrono::steady_clock::now() - before;
-    return gathers_within(
-        std::chrono::ceil<std::chrono::milliseconds>(std::max<std::chrono::nanoseconds>(5s, 100 * plain)));
+    return detail::can_start_threads(num_threads - 1) && gathers();
   }
 
   bool run(std::size_t k, worker_ref worker) noexcept {
@@ -131,7 +130,7 @@ struct crew {
     meeting here(k);
     run_tasks(k, here, [&](std::size_t id) {
       here.all_started.arrive();
-      if (id == 0) all_start_within(std::chrono::milliseconds::max(), here.all_started);
+      if (id == 0) all_start(std::chrono::milliseconds::max(), here.all_started);
       here.all_started.wait(spin_for);
       if (!here.complete) return;
       inside_a_worker = true;
@@ -148,26 +147,29 @@ struct crew {
     std::atomic<bool> complete{true};
   };
 
-  bool gathers_within(std::chrono::milliseconds limit) {
+  bool gathers() {
     meeting here(num_threads);
     run_tasks(num_threads, here, [&](std::size_t id) {
       here.all_started.arrive();
       // Only the master gives up. If the process was stopped meanwhile, the others' time is over although no thread was late.
-      if (id == 0 && !all_start_within(limit, here.all_started)) here.complete = false;
+      if (id == 0 && !all_start(hopeless_after, here.all_started)) here.complete = false;
       while (here.complete && !here.all_started.wait_at_most(patience)) {
       }
     });
     return here.complete;
   }
 
-  /// Called by the master. Waits for the other members, and reminds oneTBB of them meanwhile.
+  /// Called by the master. Waits for the other members, and reminds oneTBB of them meanwhile. False if none came within the limit.
   /// oneTBB promises no thread. It overlooks a task that is spawned at the moment when a thread finds the arena empty (its arena.h,
   /// advertise_new_work), and a limit that changes at the moment when a market begins. If nothing else happens, it overlooks them for ever.
-  bool all_start_within(std::chrono::milliseconds limit, detail::countdown_latch& all_started) noexcept {
+  bool all_start(std::chrono::milliseconds limit, detail::countdown_latch& all_started) noexcept {
     std::chrono::milliseconds waited = 0ms;
+    std::size_t missing = all_started.missing();
     for (auto pause = patience; !all_started.wait_at_most(pause, spin_for);
          pause = std::min(2 * pause, 1000ms)) {
-      waited += pause;
+      const std::size_t left = all_started.missing();
+      waited = left < missing ? 0ms : waited + pause;
+      missing = left;
       if (waited >= limit) return false;
       try {
         arena.enqueue([] {});  // which it does not overlook
