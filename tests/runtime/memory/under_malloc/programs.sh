@@ -8,7 +8,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 
-seq 1 200000 | awk '{ print ($1 * 7919) % 200003, "line", $1 }' > lines
+seq 1 50000 | awk '{ print ($1 * 7919) % 50021, "line", $1 }' > lines
 cat > program.cpp <<'CODE'
 #include <map>
 #include <string>
@@ -19,16 +19,16 @@ cat > program.py <<'CODE'
 import threading, multiprocessing, json, re, collections
 def work(n): return len(json.dumps([str(k) * (k % 50) for k in range(n)]))
 if __name__ == "__main__":
-    crew = [threading.Thread(target=work, args=(20000,)) for _ in range(4)]
+    crew = [threading.Thread(target=work, args=(5000,)) for _ in range(4)]
     for one in crew: one.start()
-    with multiprocessing.get_context("fork").Pool(2) as pool: print(pool.map(work, range(0, 20000, 2000)))
+    with multiprocessing.get_context("fork").Pool(2) as pool: print(pool.map(work, range(0, 5000, 500)))
     for one in crew: one.join()
     words = collections.Counter(re.findall(r"\w+", open("lines").read()))
     print(len(words), words.most_common(1))
 CODE
 cat > rows.sql <<'CODE'
 create table t(a integer primary key, b text, c real);
-with recursive n(k) as (select 1 union all select k + 1 from n where k < 60000) insert into t select k, hex(k * 7919), k / 3.0 from n;
+with recursive n(k) as (select 1 union all select k + 1 from n where k < 15000) insert into t select k, hex(k * 7919), k / 3.0 from n;
 create index i on t(b);
 select count(*), sum(c), max(b) from t where b like '3%'; select b, count(*) from t group by substr(b, 1, 3) order by 2 desc, 1 limit 5;
 CODE
@@ -40,7 +40,7 @@ programs=(
   "sqlite3  sqlite3 :memory: < rows.sql"
   "gcc      g++ -std=c++17 -O1 program.cpp -o program && ./program && cksum < program"
   "git      git init -q r && cp lines r/ && git -C r add lines && git -C r -c user.name=n -c user.email=e commit -q -m m --date=2020-01-01T00:00:00Z && git -C r gc -q && git -C r cat-file -p HEAD^{tree}; rm -rf r"
-  "jq       seq 1 50000 | jq -s 'map({k: ., s: (.|tostring)}) | group_by(.k % 97) | map(length) | add'"
+  "jq       seq 1 12500 | jq -s 'map({k: ., s: (.|tostring)}) | group_by(.k % 97) | map(length) | add'"
   "xz       xz -1 -T2 -k -c lines | xz -d | cksum"
   "sort     sort --parallel=2 -S 20M lines | cksum"
   "bash     bash -c 'a=(); for k in {1..3000}; do a+=(\"\$k\"); done; echo \${#a[@]} \$(echo \${a[@]} | wc -c)'"
