@@ -31,7 +31,8 @@ def unlikely(
     note: explaining.Note,
     watch: explaining.Watch = explaining.unwatched,
 ) -> Mapping[str, str]:
-    """The factors that need not be raced, and why, by the baseline's ledger; a note on each. Raises CorescaleError."""
+    """The factors that need not be combined with others, and why, by the baseline's ledger; a note on each. Raises
+    CorescaleError."""
     everything = command_line.tune(request, words, machine)
     if launchers.create(request.on, everything, machine, request.launching).virtual:
         raise UsageError(
@@ -53,7 +54,7 @@ def unlikely(
     one_thread = shown["threads"] > 1 == shown.get("most_threads")  # earlier versions did not keep it
     found = chances(names, shares, compared=shown["compared"], one_thread=one_thread)
     for chance in found:
-        instead = "one level as a check" if space.stands_alone(chance.factor) else "not raced"
+        instead = "each level alone" if space.stands_alone(chance.factor) else "not raced"
         decided = "raced" if asked or chance.likely else instead
         note(f"{chance.factor}: {decided}: {'you named it' if asked else chance.why}")
     return {} if asked else {chance.factor: chance.why for chance in found if not chance.likely}

@@ -30,7 +30,7 @@ def tune(words: list[str], request: TuneRequest) -> None:
 
 
 def _unlikely(request: TuneRequest, words: list[str], machine: Machine) -> Mapping[str, str]:
-    """The factors that cannot matter, as a profiled launch shows. The profiler's modules are loaded only here."""
+    """The factors that can hardly matter, as a profiled launch shows. The profiler's modules are loaded only here."""
     from corescale.api import pruning  # noqa: PLC0415
 
     return pruning.unlikely(request, words, machine, note, Line(quiet=request.quiet))

@@ -13,6 +13,9 @@ from corescale.records import Level
 
 WORTH = 0.01
 """smallest share of the thread-seconds that is worth a launch"""
+COMBINED = 0.05
+"""smallest share of the thread-seconds for which a race combines a factor's levels with those of others: a race decides
+differences of 2%, and an allocator gives back 0.4 of its row (docs/results/remedies.md)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,7 @@ CHANGES = {
 
 @dataclass(frozen=True, slots=True)
 class Chance:
-    """Whether a race should try a factor, and why."""
+    """Whether a race should combine a factor's levels with those of others, and why."""
 
     factor: str
     likely: bool
@@ -63,12 +66,12 @@ def _chance(name: str, shares: Mapping[str, float], *, compared: bool, one_threa
         return Chance(name, likely=True, why="the ledger does not limit its gain")
     if LedgerRow.INFLATED in rows and not compared:
         return Chance(name, likely=True, why=f"{LedgerRow.INFLATED} is not known without a launch with 1 thread")
-    # Any part of computing may be TLB misses, so one level is always tried as a check.
+    # Any part of computing may be TLB misses, which the levels alone show.
     rows = tuple(row for row in rows if row is not LedgerRow.COMPUTING)
     # Another program's share is not a share of this one's.
     given = 1.0 if LedgerRow.QUEUED in rows else 1.0 - shares[LedgerRow.QUEUED]
     share = sum(shares[row] for row in rows) / given if given > 0 else 1.0
-    return Chance(name, likely=share >= WORTH, why=f"{share:.1%} of its thread-seconds are {' or '.join(rows)}")
+    return Chance(name, likely=share >= COMBINED, why=f"{share:.1%} of its thread-seconds are {' or '.join(rows)}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,8 +92,8 @@ def tune(
     catalogue/space.py.
 
     `unloadable`: the error of a launch with an allocator. It is raised again if allocators were asked for. `unlikely`:
-    factors that cannot matter according to a profiled launch, and why. As a check, one level of each is tried, with all
-    else at the baseline.
+    factors that can hardly matter according to a profiled launch, and why. Each of their levels is tried with all else
+    at the baseline.
     """
     commands = [build.command("main", words, request.shell)]
     if chosen(request):
@@ -110,10 +110,10 @@ def tune(
             experiment, kept = wider, (*kept, name)
         else:
             left_out += tuple(reason for reason in wider.left_out if reason not in experiment.left_out)
-    checked = [name for name in every if name not in names and space.stands_alone(name)]
-    if checked:
-        asked = replace(request, factor=[f"{each}=auto" for each in (*kept, *checked)])
-        experiment = _checked(experiment, _tune(asked, commands, machine), checked)
+    alone = [name for name in every if name not in names and space.stands_alone(name)]
+    if alone:
+        asked = replace(request, factor=[f"{each}=auto" for each in (*kept, *alone)])
+        experiment = _with_each(alone, _tune(asked, commands, machine), experiment)
     left_out += tuple(f"{name}: {why}; to try it {space.asking_for(name)}" for name, why in (unlikely or {}).items())
     return experiment.model_copy(update={"left_out": (*experiment.left_out, *left_out), "no_preload": why})
 
@@ -123,16 +123,14 @@ def chosen(request: TuneRequest) -> bool:
     return request.varies or request.shell
 
 
-def _checked(experiment: Experiment, wider: Experiment, names: Sequence[str]) -> Experiment:
-    """The experiment with further configurations: the baseline with one of these factors at its first other level in
-    `wider`."""
+def _with_each(names: Sequence[str], wider: Experiment, experiment: Experiment) -> Experiment:
+    """The experiment with further configurations: the baseline with one of these factors at another level, as `wider`
+    has it."""
     now = dict(baseline(wider).levels)
-    factors = [f.model_copy(update={"levels": f.levels[:2]}) if f.name in names else f for f in wider.factors]
-    changes = {f.name: tuple(level for level in f.levels if level != now[f.name]) for f in factors}
+    changes = {f.name: tuple(level for level in f.levels if level != now[f.name]) for f in wider.factors}
     pairs = [{one: changes[one], other: changes[other]} for one in names for other in changes if one != other]
     omit = tuple(pair for pair in pairs if all(pair.values()))
-    made = {"factors": tuple(factors), "omit": omit, "left_out": experiment.left_out}
-    return wider.model_copy(update=made)
+    return wider.model_copy(update={"omit": omit, "left_out": experiment.left_out})
 
 
 def _loadable(
