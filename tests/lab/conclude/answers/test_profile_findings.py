@@ -99,6 +99,16 @@ def test_a_finding_holds_where_it_is_true_and_fails_where_it_is_not(name: str) -
     assert {one.verdict for one in said(name, false)} == {"does not hold"}
 
 
+@pytest.mark.parametrize(
+    ("name", "peer"), [("corescale_is_faster", "system"), ("corescale_is_faster_than_mimalloc", "mimalloc")]
+)
+def test_what_is_said_of_our_allocator_holds_where_it_is_true_and_fails_where_it_is_not(name: str, peer: str) -> None:
+    ours = ("allocator=system,mimalloc,corescale",)
+    assert {one.verdict for one in said(name, but(1.1, allocator=peer), levels=ours)} == {"holds"}
+    assert {one.verdict for one in said(name, but(1.1, allocator="corescale"), levels=ours)} == {"does not hold"}
+    assert {one.why for one in said(name, weak)} == {"left out of this run: allocator=corescale"}
+
+
 def test_what_the_source_says_is_true_of_its_machine() -> None:
     """The gain grows with the threads, and is 10 to 20% over all; load 1 scales better on 16 threads, and not on 4."""
     gains, slower = {1: 1.08, 4: 1.12, 16: 1.25}, waiting(1.4)
