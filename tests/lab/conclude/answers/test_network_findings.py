@@ -25,6 +25,7 @@ pytestmark = pytest.mark.usefixtures("every_allocator")
 Truth = Callable[[Configuration, int], float]
 """seconds of a configuration that has so many processors"""
 
+
 NO_CACHE, TBB = "glibc.malloc.tcache_count=0", "tbbmalloc"
 CASE = ("look=measures", f"GLIBC_TUNABLES={NO_CACHE}", "MALLOC_ARENA_MAX=unset", "heap=plain", "iterations=48")
 """levels of the source's case; the pools of malloc and OpenMP's way to wait vary in some findings"""
@@ -101,8 +102,6 @@ HOLDS_AND_FAILS: dict[str, tuple[Truth, Truth, Sequence[str]]] = {
         but(2, build="openmp", MALLOC_ARENA_MAX="1"), but(1.1, build="openmp", MALLOC_ARENA_MAX="1"), POOLS),
     "allocator_adds": (but(0.9, allocator=TBB), but(1.1, allocator=TBB), CASE),
     "allocator_adds_6_percent": (but(1 / 1.06, allocator=TBB), but(1 / 1.2, allocator=TBB), CASE),
-    "corescale_adds": (but(0.9, allocator="corescale"), but(1.1, allocator="corescale"), CASE),
-    "corescale_beats_tbbmalloc": (but(1.1, allocator=TBB), but(1.1, allocator="corescale"), CASE),
     "shared_pool_is_slow": (but(1.5, MALLOC_ARENA_MAX="1"), but(1.1, MALLOC_ARENA_MAX="1"), POOLS),
     "sleeping_is_faster": (but(1.2, OMP_WAIT_POLICY="active"), but(0.9, OMP_WAIT_POLICY="active"), CASE),
     "baseline_stops_scaling": (but(1.5, build="openmp", threads=8), perfect, OURS),
