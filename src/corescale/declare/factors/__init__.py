@@ -44,8 +44,8 @@ def kind_of(name: str, placeholders: frozenset[str], where: str = "-f") -> str:
         return "variable"
     known = list(dict.fromkeys([*placeholders, *(kind for kind in KINDS if KINDS[kind].named)]))
     remedy = nearest(name, known, f"put {{{name}}} into the command, or name one of {', '.join(known)}")
-    if not re.fullmatch(template.NAME, name):
-        levels_of = [variable for variable, setting in SETTINGS.items() if name in setting.levels.values()]
+    if levels_of := [variable for variable, setting in SETTINGS.items() if name in setting.levels.values()]:
+        remedy = f"it is a level of {', '.join(levels_of)}; write {levels_of[0]}=auto"
+    elif not re.fullmatch(template.NAME, name):
         remedy = "a name has letters from a to z, digits and _"
-        remedy = f"it is a level of {', '.join(levels_of)}; write {levels_of[0]}=auto" if levels_of else remedy
     raise UsageError(f"unknown factor {name!r}", where=where, remedy=remedy)

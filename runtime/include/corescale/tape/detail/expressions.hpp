@@ -36,12 +36,18 @@ struct step_writer {
   constexpr void skip(unsigned kept) { numbers = static_cast<std::uint16_t>(numbers + kept); }
 };
 
-// Each kind of node provides: indices, nodes how many operands are variables; how many steps it has numbers<Needed> how many numbers are
-// kept of it, in which order see write(); Needed: its value has to be found from them all_open, each whether all its leaves are of this
-// recording; f(leaf) for all write<Needed, Anew> what is kept; Anew: constants are there read the node from the values of the variables
-// and the constants that are kept over<T> the node whose values are T's, for which read() takes the constants that were kept of this one
-// kept its value, where it is needed, from what is kept back<Needed, Zero> hands its adjoint on; Zero: it may be 0 tangent<Needed> its
-// tangent from those of the variables list<Needed> its steps k and i are always its own numbers and operands.
+// Each kind of node provides
+//   indices, nodes      the number of its operands that are variables; the number of its steps
+//   numbers<Needed>     the number of values stored for it, in the order of write(); Needed: its value is found from them
+//   all_open, each      whether all its leaves are of this recording; f(leaf) for all
+//   write<Needed, Anew> stores these values; Anew: constants, too
+//   read                the node, from the values of the variables and the stored constants
+//   over<T>             the node whose values are T's, for which read() takes the constants stored for this one
+//   kept                its value, if it is needed, from the stored ones
+//   back<Needed, Zero>  passes its adjoint on; Zero: it may be 0
+//   tangent<Needed>     its tangent from those of the variables
+//   list<Needed>        its steps
+// k and i always index its own numbers and operands.
 
 /// A variable, or a parameter, which is recorded before the statement is.
 template <class B>
