@@ -132,6 +132,9 @@ TEST(AutoLearns, TheFirstCallForksAndALightLoopDoesNotAfterIt) {
 }
 
 TEST(AutoLearns, AShortLoopIsNotTakenForALateOneBecauseOfTheClock) {
+#ifndef NDEBUG
+  GTEST_SKIP() << "needs an optimised build: else its iterations take longer than the reading of the clock";
+#endif
   any_team crew = make_team(2);
   const std::string name = new_name();
   std::array<int, 100> values{};
