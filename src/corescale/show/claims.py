@@ -20,9 +20,9 @@ have several answers, for example one for each number of threads:
 An answer *holds* if the whole 95% interval of its ratio lies within the claim. It *does not hold* if the whole
 interval lies outside. It is *equal* if the interval reaches beyond the claim, and shows that the sides differ by less
 than a margin: 5%, unless the study names another. Otherwise it is *open*. It is *not on this machine* if the machine
-lacks what the claim needs or compares; the share of open answers does not count these, and its goal is 25%. The
-allowed error of 5% is divided among the answers of a claim, but not among claims. Answers without records come from
-earlier runs, in which each answer had the whole 5%.
+lacks what the claim needs or compares, or the run left it out. The share of open answers does not count these, and
+its goal is 25%. The allowed error of 5% is divided among the answers of a claim, but not among claims. Answers
+without records come from earlier runs, in which each answer had the whole 5%.
 
 `corescale study claims` prints this page from data/claims.csv and data/verdicts.csv. `corescale study claims RUN` first
 records the answers of a run. `corescale report data/runs/STUDY.tar.xz` shows a recorded run again.
