@@ -27,7 +27,8 @@ def against(request: CompareRequest, words: list[str], machine: Machine) -> None
     """Pairs the k-th block of this run with the k-th block of the earlier one. Makes as many blocks, unless -r says
     otherwise.
 
-    Raises UsageError if the run is from another machine, or has several commands of which none is this one.
+    Raises UsageError if the run is from another machine. Raises it too if the run has several commands, and this one is
+    not among them.
     """
     if any(text.partition("=")[0] == "auto" for text in request.gate):
         raise UsageError("auto is for commands that are both measured now", where="--gate", remedy="write --gate 5%")

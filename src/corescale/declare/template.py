@@ -67,8 +67,8 @@ def shell_words(text: str) -> tuple[str, ...]:
 
 
 def starter(argv: Iterable[str]) -> str:
-    """The program in these words that starts ranks, such as mpirun; a single word may be a whole shell command. Empty
-    if there is none."""
+    """The program in these words that starts ranks, such as mpirun. Empty if there is none. A single word may be a
+    whole shell command."""
     found = _STARTER.search(" ".join(argv))
     return found[1] if found else ""
 

@@ -16,8 +16,8 @@
 namespace corescale::inline v0 {
 
 /// Makes the process's team; the caller becomes the master.
-/// Also false if a team exists whose master is a living thread, if n is 0, if the system is unknown or absent, and if threads or memory
-/// run out. A team whose master's thread has ended is ended first.
+/// It is also false if num_threads is 0, if the system is unknown or absent, or if threads or memory run out. It is false if a team exists
+/// and its master's thread is alive. If that thread has ended, its team is ended first.
 bool team_create(std::size_t num_threads = usable_cores(),
                  std::string_view system = default_threading_system);
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verdicts, from intervals, on claims about one ratio, every level, several levels or their mean; or why there is
-none."""
+"""Judges claims by intervals, or says why it cannot. A claim is about one ratio, every level, several levels or their
+mean."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
@@ -18,7 +18,8 @@ Verdict = Literal["holds", "equal", "does not hold", "open", "not on this machin
 
 
 def judged(finding: Finding, ratio: Interval, cells: Sequence[Interval], shared: Sequence[Interval]) -> Verdict:
-    """The verdict of a finding by the mean, the levels, and the levels with the confidence shared among them."""
+    """The verdict of a finding. `ratio` is of the mean. `cells` are of the levels, each at its own confidence. `shared`
+    are of the levels, at a confidence that holds for all together."""
     if finding.general:
         return judge(ratio, finding)
     if finding.several:
@@ -27,17 +28,17 @@ def judged(finding: Finding, ratio: Interval, cells: Sequence[Interval], shared:
 
 
 def _several(cells: Sequence[Verdict], shared: Sequence[Verdict], finding: Finding) -> Verdict:
-    """`holds` if as many of `shared` hold as the claim asks for; `does not hold` if so many of `cells` fail that too
-    few are left."""
+    """`holds` if enough of `shared` hold for the claim. `does not hold` if so many of `cells` fail that the rest is too
+    few."""
     if shared.count("holds") >= finding.several:
         return "holds"
     return "does not hold" if len(cells) - cells.count("does not hold") < finding.several else "open"
 
 
 def _all(cells: Sequence[Verdict], shared: Sequence[Verdict]) -> Verdict:
-    """The verdict on every level: the weakest of `cells` if each holds or is equal.
+    """The verdict on a claim about every level. If each of `cells` holds or is equal, it is the weakest of them.
 
-    `does not hold` if the mean is outside the claim, or a level is, at the confidence shared by all levels.
+    It is `does not hold` if the mean is outside the claim. It is the same if one of `shared` is outside.
     """
     if set(cells) <= {"holds", "equal"}:
         return "equal" if "equal" in cells else "holds"
@@ -47,7 +48,7 @@ def _all(cells: Sequence[Verdict], shared: Sequence[Verdict]) -> Verdict:
 def judge(ratio: Interval, finding: Finding) -> Verdict:
     """`holds` if the whole interval lies within the claim, `does not hold` if none of it does.
 
-    `equal` if it contains a bound of the claim, and shows that the two sides differ by less than the margin.
+    `equal` if neither is so, and the interval shows that the two sides differ by less than the margin.
     """
     claim = Claim.parse(finding.claim)
     if ratio.low is None or ratio.high is None:
@@ -91,12 +92,12 @@ def absent(found: "pd.DataFrame", wanted: Selection) -> str:
 
 
 def _first_absent(found: "pd.DataFrame", levels: Selection) -> str:
-    """The levels of one column that no launch has, or all if only their combination is missing."""
+    """The levels of the first column that no launch has. If only the combination is missing, all levels."""
     alone = ({name: of} for name, of in levels.items())
     return said(next((one for one in alone if found[selected(found, one)].empty), levels))
 
 
 def said(selection: Selection) -> str:
-    """`threads=2 size=100,200`."""
+    """The selection in words, for example `threads=2 size=100,200`."""
     each = ((name, levels if isinstance(levels, tuple) else (levels,)) for name, levels in selection.items())
     return " ".join(f"{name}={','.join(map(str, levels))}" for name, levels in each)

@@ -90,7 +90,8 @@ def together(parts: Sequence[Part]) -> tuple[Experiment, tuple[Record, ...]]:
 
 
 def _differences(one: Part, other: Part) -> Iterator[tuple[str, str]]:
-    """The differences, other than levels, that forbid one number for both launches; the most telling first."""
+    """The differences between two launches that forbid one number for both, without their levels. The most telling is
+    first."""
     of_one_machine = one.machine == other.machine
     for here, there in zip_longest(_said(one, of_one_machine), _said(other, of_one_machine), fillvalue="no other"):
         if here != there:
@@ -98,7 +99,7 @@ def _differences(one: Part, other: Part) -> Iterator[tuple[str, str]]:
 
 
 def _said(part: Part, of_one_machine: bool) -> Iterator[str]:
-    """Everything that must be equal. On another machine, programs and files may be in other folders."""
+    """Everything that must be equal, without folders: on another machine, programs and files may be in other ones."""
     asked, place = part.experiment, str if of_one_machine else _without_folders
     yield f"a {asked.verb}"
     yield f"{' '.join(factor.name for factor in asked.factors) or 'no factor'} -> {asked.response}"

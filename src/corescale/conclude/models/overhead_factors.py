@@ -2,9 +2,10 @@
 """Overhead as a sum of factors: f = a1 x1 + a2 x2 (Qiu et al. 2010, equation 4), by least squares without an intercept.
 
 f = p T(p) / (p_ref T(p_ref)) - 1 is linear in T, so overheads add up in it. Each size of the problem has its own
-T(p_ref), whose point is left out: there f is 0 by definition. Factors are the number of processes p, nodes n, p^2, or
-the inverse grain size p / N, with which that study described three sizes at once. Such a line fails where the overhead
-is very large: `reach` fits a sum to small overheads, and compares its forecasts with the measured times of large ones.
+T(p_ref), whose point is left out: there f is 0 by definition. A factor is the number of processes p, the number of
+nodes n, p^2, or the inverse grain size p / N. By p / N that study described three sizes at once. Such a line fails
+where the overhead is very large: `reach` fits a sum to small overheads, and compares its forecasts with the measured
+times of large ones.
 """
 
 import math
@@ -181,8 +182,8 @@ def surely_better(rival: OverheadFit, known: OverheadFit, by: float = EQUAL) -> 
 
 
 def surely_better_elsewhere(rival: OverheadFit, known: OverheadFit) -> bool:
-    """The same for fits to different configurations of the same blocks. The part of each error that is due to noise is
-    subtracted, and each error is relative to its own overheads, which may be larger on one side."""
+    """The same for fits to different configurations of the same blocks. Noise's part of each error is subtracted. Each
+    error is relative to its own overheads, because those of one side may be larger."""
     if known._resamples is None:
         return False
     return surely_less(rival._excess / rival.typical**2, known._excess / known.typical**2, EQUAL)
@@ -199,8 +200,8 @@ def _coefficient(k: int, terms: Floats, drawn: Resamples | None, confidence: flo
 
 
 def error_interval(estimate: float, errors: Floats, confidence: float, blocks: int) -> Interval:
-    """A held-out error with a percentile interval from the resamples; not a symmetric one, because noise only makes
-    errors larger."""
+    """A held-out error with the percentile interval of the resamples. The interval is not symmetric, because noise only
+    makes errors larger."""
     if blocks < fewest_blocks(confidence) or not np.isfinite(errors).all():
         return Interval(estimate, None, None, None, blocks)
     low, high = np.quantile(errors, [(1 - confidence) / 2, (1 + confidence) / 2])
@@ -224,12 +225,13 @@ def _lower(squares: Floats, blocks: int, confidence: float) -> float:
 
 
 def _noise(weights: Floats, summary: Summary) -> Floats:
-    """The mean square that the centres' own scatter adds to a held-out error; NaN if there is no error."""
+    """The part of a held-out mean square error that is due to the noise of the centres; NaN if there is no error."""
     return np.asarray(np.mean(np.einsum("ij,...jk,ik->...i", weights, summary.covariance, weights), axis=-1))
 
 
 def _held_out(weights: Floats, centres: Floats) -> Floats:
-    """Root mean square error of each configuration predicted from the others, for centres [R, L]; NaN where too few."""
+    """Root mean square error when each configuration is predicted from the others, for centres [R, L]; NaN if too
+    few."""
     return np.asarray(np.sqrt(np.mean(np.square(centres @ weights.T), axis=1)))
 
 
@@ -249,7 +251,7 @@ def _residuals(design: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """The fit to small overheads, and how far off it is among them and beyond."""
+    """The fit to small overheads, with its errors for small overheads and for larger ones."""
 
     fit: OverheadFit
     near: Interval
@@ -285,7 +287,7 @@ def reach(measured: Measured, factors: Mapping[str, Floats], limit: float, confi
 
 
 def _errors(design: Floats, centres: Floats, near: npt.NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """The relative errors of the time near and far, [R] each, of centres [R, L]."""
+    """The relative errors of the time, [R] for overheads near and [R] for those far, from centres [R, L]."""
     terms = centres[:, near] @ np.linalg.pinv(design[near]).T
     off = np.square((terms @ design.T - centres) / (1 + centres))
     return np.sqrt(off[:, near].mean(axis=1)), np.sqrt(off[:, ~near].mean(axis=1))

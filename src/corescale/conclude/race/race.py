@@ -136,8 +136,8 @@ class Race:
         return mask
 
     def _eliminated(self) -> Mapping[Configuration, Why]:
-        """The configurations that are not launched again. A single burst eliminates none, nor does a single launch with
-        a metric beyond its limit.
+        """The configurations that are not launched again. One slow launch eliminates no configuration, and neither does
+        one launch with a metric beyond its limit.
 
         If launches may fail (-i), a configuration is eliminated only if most of its launches do.
         """
@@ -188,10 +188,10 @@ class Race:
         return self.standing.raced & (self.standing.upper > self.tolerance)
 
     def _chosen(self, room: int) -> Sequence[int]:
-        """The leader with new configurations: half of them the most promising, half those with the levels launched
-        least often.
+        """The leader and new configurations. Half of these are the most promising. The others have the levels that were
+        launched least often.
 
-        Once all have been launched, the leader with all configurations that are still open, the fastest first.
+        Once all have been launched, the leader and all configurations that are still open, the fastest first.
         """
         found = self.standing
         open_ = np.flatnonzero(self._open & (np.arange(found.raced.size) != found.leader))
@@ -212,8 +212,8 @@ class Race:
         return chosen
 
     def _hopeful(self, new: Columns) -> Columns:
-        """The new configurations, the most promising first; mixes of threads and ranks by the overhead model, if it can
-        be fitted."""
+        """The new configurations, the most promising first. The overhead model sorts them by threads and ranks, if it
+        can be fitted."""
         found, layouts = self.standing, [c.layout for c in self._everyone]
         mixed = np.array([(one.threads_per_rank, one.ranks_per_node * one.nodes) for one in layouts], dtype=float)
         trend = bounds.trend(mixed, np.where(found.tried, found.mean, np.nan))
@@ -221,13 +221,13 @@ class Race:
 
     @property
     def _drawing(self) -> np.random.Generator:
-        """A generator seeded as the loop drew for the last block."""
+        """A random generator. Its seed follows from the number of records and the seed of the last one."""
         return np.random.default_rng([len(self.records), self.records[-1].seed if self.records else 0])
 
     # Budget and caps
 
     def _room(self) -> int:
-        """Confirmation pairs to keep room for in the budget: as many as the leader's first look needs, up to a
+        """The number of confirmation pairs for which the budget is kept: those of the leader's first look, up to a
         share."""
         found, whole = self.standing, self.budget.whole
         if self.experiment.stop.confirm_pairs is not None:
@@ -294,7 +294,8 @@ class Race:
         return bounds.upper(found.rows, found.fit, c, found.tail, self.options)
 
     def gain(self, other: Configuration) -> tuple[Gain | None, int, Plan]:
-        """What the pairs of a configuration show, how many of them count, and when the looks are."""
+        """The gain that the pairs of a configuration show, the number of pairs that count, and the plan of the
+        looks."""
         name, now, found = self.experiment.response, self.now, self.standing
         counted = {*counted_pairs(self.records, other)}
         made = [r for r in self.records if r.phase == "confirm" and r.block in counted]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of variables with automatic levels, each of which is a factor: `-f MALLOC_ARENA_MAX=auto`. For any other
-variable, the user lists the levels."""
+"""The table of variables that have automatic levels. Each variable can be a factor: `-f MALLOC_ARENA_MAX=auto`. For any
+other variable, the user lists the levels."""
 
 import os
 import re
@@ -117,7 +117,7 @@ def unavailable(setting: Setting) -> str | None:
 
 
 def version_of(library: str) -> Version | None:
-    """The version in a library's file name, such as 2.0 of libmimalloc.so.2.0; None if it has only the interface's."""
+    """The version in a library's file name, such as 2.0 of libmimalloc.so.2.0; None if it has one number only."""
     match = re.search(r"\.so\.(\d+)\.(\d+)", library)
     return (int(match[1]), int(match[2])) if match else None
 

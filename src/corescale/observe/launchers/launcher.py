@@ -66,27 +66,29 @@ class Launcher(ABC):
 
     @abstractmethod
     def line(self, configuration: Configuration, reads: Collection[str] | None = None) -> str:
-        """The line that a user would type for this configuration. `reads`: known variables that the program reads; None
-        if unknown, so that all are set.
+        """The line that a user would type for this configuration. It sets those known variables that are in `reads`,
+        which the program reads. If `reads` is None, it sets all.
         """
 
     def side_by_side(self, jobs: int) -> None:
-        """Called before `open`: the launcher makes this many launches at once, each on CPUs of its own. Raises
-        UsageError if it cannot."""
+        """Called before `open`: asks for this many launches at once, each on CPUs of its own. Raises UsageError if the
+        launcher cannot make them."""
         what = f"the {self.name} launcher makes {jobs} launches one after the other"
         raise UsageError(what, where="--jobs", remedy="leave it out")
 
     def untimed(self, configurations: Sequence[Configuration]) -> int:
-        """The number of untimed launches that prove preloaded libraries before these configurations are timed."""
+        """The number of untimed launches before these configurations are timed. They prove that libraries can be
+        preloaded."""
         del configurations
         return 0
 
     @abstractmethod
     def launch(self, block: Sequence[Invocation]) -> Iterator[Record]:
-        """One record for each invocation, in the order of the block, as soon as it and those before it have ended."""
+        """Yields one record for each invocation, in the order of the block. A record comes once its invocation and all
+        before it have ended."""
 
     def cancel(self) -> None:  # noqa: B027
-        """Ends everything that was launched. When it returns, nothing of that is running, and no further launch will be
+        """Ends everything that was launched. When it returns, none of them is running, and no further launch will be
         made."""
 
     def close(self) -> None:  # noqa: B027

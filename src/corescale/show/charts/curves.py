@@ -45,7 +45,7 @@ Lines = Sequence[tuple[str, str, Sequence[Line]]]
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A quantity to draw: the attribute of a step with that name, and its axis."""
+    """A quantity to draw, named as an attribute of Step, and its axis."""
 
     name: str
     shown: Callable[[Interval], text.Shown]

@@ -37,8 +37,8 @@ def findings(
     left_out: Sequence[str] = (),
     constants: Sequence[str] = (),
 ) -> str:
-    """Markdown: what all launches have in common; each statement with its answers; whether the launches agree in their
-    results; and what was not measured, with the reason.
+    """Markdown of four parts: what all launches have in common; each statement with its answers; whether the results of
+    the launches agree; what was not measured, and why.
     """
     lines = [f"Every launch has {escaped(', '.join(constants))}."] if answers and constants else []
     for name in dict.fromkeys(answer.finding.name for answer in answers):
@@ -51,8 +51,8 @@ def findings(
 
 
 def flat(found: Study) -> str:
-    """CSV of the fits T = a + b work over the loads, in seconds with interval ends, with a line for each p and the
-    other levels.
+    """CSV of the fits T = a + b work over the loads, a line for each p and combination of other levels. The columns are
+    in seconds, with the ends of intervals.
 
     Empty if weak scaling was not asked for, or was refused.
     """

@@ -11,11 +11,11 @@
 
 namespace corescale::inline v0 {
 
-/// The result of an operator, if arithmetic on Base is a few instructions: it has the value, and copies of the operands, so that nothing
-/// dangles. It is recorded, as one statement, when it is converted to a real<Base>.
+/// The result of an operator, if arithmetic on Base is a few instructions. It has the value, and copies of the operands, so that nothing
+/// dangles. Its conversion to a real<Base> records it as one statement.
 template <class Node>
 struct expression {
-  /// Only the value, without its recording.
+  /// The value alone; the expression is not recorded.
   [[gnu::always_inline]] const auto& value() const noexcept { return static_cast<const Node&>(*this).z; }
 };
 
@@ -49,7 +49,7 @@ struct step_writer {
 //   list<Needed>        its steps
 // k and i always index its own numbers and operands.
 
-/// A variable, or a parameter, which is recorded before the statement is.
+/// A variable or a parameter. A parameter is recorded before its statement.
 template <class B>
 struct leaf : expression<leaf<B>> {
   using base_type = B;
@@ -91,8 +91,8 @@ struct leaf : expression<leaf<B>> {
   }
 };
 
-/// A constant, which depends on no variable: a B, or one of B's coefficients, with which products are cheaper. As its own statement it is
-/// a parameter that is an operand of others.
+/// A constant, which depends on no variable. It is a B, or a coefficient of B, because products with a coefficient are cheaper. A statement
+/// of a constant alone is a parameter, an operand of other statements.
 template <class B, class V = B>
 struct constant : expression<constant<B, V>> {
   using base_type = B;
@@ -207,9 +207,9 @@ struct unary_expression : expression<unary_expression<Row, X>> {
   }
 };
 
-/// An operation with two operands, at least one of which is not a constant. For its derivative, a product needs the values of its
-/// operands, a quotient its own value and the divisor, and a sum nothing. All others store their partial derivatives. As a statement it
-/// may also be a comparison on which the program may have branched (operations::branch).
+/// An operation with two operands. At least one of them is not a constant. For its derivative, a product needs the values of its operands,
+/// a quotient its own value and the divisor, and a sum nothing. All others store their partial derivatives. As a statement it may also be a
+/// comparison on which the program may have branched (operations::branch).
 template <class Row, class X, class Y>
 struct binary_expression : expression<binary_expression<Row, X, Y>> {
   using base_type = typename X::base_type;
@@ -353,7 +353,7 @@ struct binary_expression : expression<binary_expression<Row, X, Y>> {
   }
 };
 
-/// left compared to right ? x : y, decided anew at each evaluation: a statement.
+/// The selection `left < right ? x : y`, for any comparison. It is a statement, so each evaluation decides anew.
 template <class Comparison, class B>
 struct selection_expression : expression<selection_expression<Comparison, B>> {
   using base_type = B;

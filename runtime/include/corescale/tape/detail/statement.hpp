@@ -61,7 +61,7 @@ struct statement {
     }
   }
 
-  /// The expression, and its statement, for variables whose values are lines.
+  /// The same expression for variables whose values are lines.
   using of_line = typename E::template over<line<base>>;
 
   static void forward_line(const std::byte* block, line<base>* values, std::size_t i, std::size_t count) {
@@ -127,7 +127,7 @@ template <class E>
   return append(tape, e);
 }
 
-/// The slow path if some leaves are parameters, which are recorded first, or belong to another recording.
+/// The slow path if not all leaves are of this recording. Parameters are recorded first. A variable of another recording is an error.
 template <class E>
 [[gnu::noinline]] place append_mixed(E e) {
   using base = typename E::base_type;
@@ -142,7 +142,7 @@ template <class E>
   return append(tape, e);
 }
 
-/// Appends a statement all of whose variables are of the open recording; returns the place of its result.
+/// Appends a statement and returns the place of its result. All its variables must be of the open recording.
 template <class E>
 [[gnu::always_inline]] inline place append(recorder<typename E::base_type>& tape, const E& e) {
   using base = typename E::base_type;

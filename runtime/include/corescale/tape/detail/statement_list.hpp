@@ -19,7 +19,7 @@ namespace corescale::inline v0::detail {
 template <class Base, class Alloc>
 class statement_list {
  public:
-  /// Runs from its begin on, and blocks from its end down.
+  /// A chunk of memory. Runs fill it from its begin upwards, and blocks from its end downwards.
   struct chunk {
     chunk* before;
     chunk* behind;
@@ -29,7 +29,7 @@ class statement_list {
     std::byte* block = nullptr;     ///< that of the last statement
     std::uint32_t behind_last = 0;  ///< number of the statement behind the last one
 
-    /// Before the first run.
+    /// The place before the first run.
     run<Base>* none() noexcept { return reinterpret_cast<run<Base>*>(this + 1); }
 
     std::byte* end() noexcept {
@@ -42,7 +42,7 @@ class statement_list {
   static constexpr std::size_t alignment = std::max(alignof(Base), alignof(std::uint32_t));
   static constexpr std::size_t first_bytes = std::size_t{8} << 10;
   static constexpr std::size_t largest_bytes = std::size_t{2} << 20;
-  /// What a chunk has for a statement with such a block, however large Base is.
+  /// The least size of a chunk with room for one statement, whose block has this size.
   static constexpr std::size_t least_bytes(std::size_t block_bytes) {
     return sizeof(chunk) + 2 * sizeof(run<Base>) + block_bytes + alignment;
   }
@@ -133,7 +133,8 @@ struct input_list {
   }
 };
 
-/// function(kind, block, i, count): count statements from statement i on, which has that block; from the first run to the last.
+/// Calls function(kind, block, i, count) for each run, from the first to the last. The run has `count` statements. Its first one is
+/// statement i, and has that block.
 template <class Base, class Alloc, class Function>
 void for_each_run(const statement_list<Base, Alloc>& all, Function function) {
   for (auto* chunk = all.first(); chunk; chunk = chunk == all.last() ? nullptr : chunk->behind) {
@@ -147,8 +148,8 @@ void for_each_run(const statement_list<Base, Alloc>& all, Function function) {
   }
 }
 
-/// function(kind, block, i, count): count statements from statement i back, which has that block; from statement `last` to the first.
-/// The function returns the end of the last of these blocks.
+/// Calls function(kind, block, i, count) for each run, from that of statement `last` back to the first. It is for `count` statements, from
+/// statement i back; that block is statement i's. The function returns the end of the last block it used.
 template <class Base, class Alloc, class Function>
 void for_each_run_back(const statement_list<Base, Alloc>& all, std::size_t last, Function function) {
   for (auto* chunk = all.last(); chunk; chunk = chunk->before) {
@@ -175,16 +176,16 @@ void forward_sweep(const statement_list<Base, Alloc>& all, Base* values) {
   });
 }
 
-/// The derivative of each variable along the direction in which the tangents of the independent variables point, which the caller has
-/// set. Those of all others are 0.
+/// Computes the tangent of each variable: its derivative along a direction. The caller has set the tangents of the independent variables to
+/// that direction, and all other tangents to 0.
 template <class Base, class Alloc>
 void tangent_sweep(const statement_list<Base, Alloc>& all, Base* tangents) {
   for_each_run(all, [tangents](const kind<Base>& of, const std::byte* block, std::size_t i,
                                std::size_t count) { of.tangent(block, tangents, i, count); });
 }
 
-/// From statement `last` back to the first, propagates each adjoint, times the partial derivatives, to the operands. adjoints[0 .. last];
-/// the caller has set those that it starts from.
+/// Adds each adjoint, times the partial derivatives, to the adjoints of the operands, from statement `last` back to the first. `adjoints`
+/// has the elements 0 to last. The caller has set the adjoints from which the sweep starts.
 template <class Base, class Alloc>
 void reverse_sweep(const statement_list<Base, Alloc>& all, std::uint32_t last, Base* adjoints) {
   for_each_run_back(
