@@ -158,8 +158,7 @@ def report(lines: Lines, blocks: int, where: str) -> str:
         "in ns, for each operation of the differentiated program. Brackets have the ratio to corescale's time within "
         "blocks, with its 95% interval. `limit` is a bare loop: it does the mathematics, writes 16 bytes for each "
         "operation, and passes back over them without waiting for anything. A Hessian-vector product in series of "
-        "order 1 writes 24 bytes. Printed by "
-        "`scripts/bench runtime/tape`."
+        "order 1 writes 24 bytes. `scripts/bench runtime/tape` printed the tables."
     )
     tables = [table(title, values[task]) for task, title in TITLES.items() if OURS in values[task]]
     return "\n\n".join(["# What a derivative costs", head, *tables, memory(lines), goals(values, lines), NOTES])
