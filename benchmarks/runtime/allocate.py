@@ -133,11 +133,11 @@ def report(values: dict[str, dict[str, list[float]]], blocks: int, machine: Mach
             "A cell has the median in ns, unless the heading has another unit. Brackets have the ratio to "
             f"`{OURS}` within blocks, with its 95% interval. `python "
             "benchmarks/runtime/allocate.py` printed the tables. Times are processor time of the thread, except for "
-            "rows that wait (return by another thread, first request). `benchmarks/runtime/allocate.hpp` and `allocate_programs.hpp` define each "
-            "figure.",
+            "rows that wait (return by another thread, first request). `benchmarks/runtime/allocate.hpp` and "
+            "`allocate_programs.hpp` define each figure.",
             'A pair allocates 200 bytes and returns them. In the columns "pair" the compiler cannot know '
-            'the size from round to round. In "size in a register" the size stays in a register. The next column allocates a hundred '
-            "blocks and then returns them. The last one keeps up to 1,024 blocks of 16 to 515 bytes. Each step picks "
+            'the size from round to round. In "size in a register" the size stays in a register. The next column '
+            "allocates a hundred blocks and then returns them. The last one keeps up to 1,024 blocks of 16 to 515 bytes. Each step picks "
             "one of 1,024 places at random: it allocates a block there, or returns the one that is there.",
             table(values, CALLS),
             "Return by another thread: one thread allocates and writes a stream of 192-byte objects, another reads and "
