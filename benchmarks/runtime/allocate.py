@@ -137,11 +137,13 @@ def report(values: dict[str, dict[str, list[float]]], blocks: int, machine: Mach
             "`allocate_programs.hpp` define each figure.",
             'A pair allocates 200 bytes and returns them. In the columns "pair" the compiler cannot know '
             'the size from round to round. In "size in a register" the size stays in a register. The next column '
-            "allocates a hundred blocks and then returns them. The last one keeps up to 1,024 blocks of 16 to 515 bytes. Each step picks "
-            "one of 1,024 places at random: it allocates a block there, or returns the one that is there.",
+            "allocates a hundred blocks and then returns them. The last one keeps up to 1,024 blocks of 16 to 515 "
+            "bytes. Each step picks one of 1,024 places at random: it allocates a block there, "
+            "or returns the one that is there.",
             table(values, CALLS),
             "Return by another thread: one thread allocates and writes a stream of 192-byte objects, another reads and "
-            "returns them. `hand-off` is the same stream without an allocator, the limit. Return to owners: a thread "
+            "returns them. `hand-off` is the same stream without an allocator. No allocator can take less. "
+            "Return to owners: a thread "
             "returns 3,200 blocks that 1 or 16 other threads allocated in turn. `touch` reads the word in front of "
             "each block, which its owner wrote, and keeps the block. It is the limit of an allocator whose blocks name "
             "their owner.",
