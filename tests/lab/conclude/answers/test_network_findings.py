@@ -25,7 +25,6 @@ pytestmark = pytest.mark.usefixtures("every_allocator")
 Truth = Callable[[Configuration, int], float]
 """seconds of a configuration that has so many processors"""
 
-
 NO_CACHE, TBB = "glibc.malloc.tcache_count=0", "tbbmalloc"
 CASE = ("look=measures", f"GLIBC_TUNABLES={NO_CACHE}", "MALLOC_ARENA_MAX=unset", "heap=plain", "iterations=48")
 """levels of the source's case; the pools of malloc and OpenMP's way to wait vary in some findings"""
@@ -170,8 +169,7 @@ def test_the_source_s_case_is_asked_if_malloc_is_the_largest_part_of_it() -> Non
     case = {"look": "measures", "MALLOC_ARENA_MAX": "1"}
     for there, elsewhere, verdict in ((0.3, 0.1, "holds"), (0.15, 0.8, "does not hold")):
         share = where(there, elsewhere, **case)
-        name = "malloc_is_the_largest_part"
-        assert verdicts(MANY, perfect, name, POOLS, malloc_share=share) == {verdict}
+        assert verdicts(MANY, perfect, "malloc_is_the_largest_part", POOLS, malloc_share=share) == {verdict}
 
 
 @pytest.mark.parametrize(("more", "verdict"), [(1.15, "holds"), (1.0, "does not hold")])
@@ -267,6 +265,8 @@ def test_sockets_are_compared_where_there_are_four() -> None:
     slower: Truth = lambda c, p: 100 / min(speed(c, 1), 60)  # noqa: E731
     assert verdicts(here, stuck, "no_gain_beyond_two_sockets", even) == {"holds"}
     assert verdicts(here, stuck, "hybrid_scales_over_sockets", even) == {"holds"}
+    for truth, verdict in ((stuck, "holds"), (but(0.5, slower, build="hybrid"), "does not hold")):
+        assert verdicts(here, truth, "hybrid_scales_better_over_sockets", even) == {verdict}
     assert verdicts(here, slower, "no_gain_beyond_two_sockets", even) == {"does not hold"}
     assert verdicts(here, slower, "hybrid_scales_over_sockets", even) == {"does not hold"}
     assert verdicts(machine(2, 48, 1), stuck, "no_gain_beyond_two_sockets", even) == {"not on this machine"}
