@@ -73,7 +73,7 @@ def _must_hold_runs(root: Path) -> None:
 
 
 def missing(experiment: Experiment) -> list[str]:
-    """Programs of the commands that cannot be launched; those of a shell command are unknown."""
+    """Programs of the commands that cannot be launched. The programs of a shell command are unknown."""
     programs = {_program(experiment, chosen) for chosen in configurations(experiment)}
     return [program for program in sorted(programs) if program and shutil.which(program) is None]
 

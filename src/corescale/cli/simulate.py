@@ -183,7 +183,7 @@ def _graded(
 
 
 def graded(asked: PredictRequest, experiment: Experiment, layouts: Sequence[str]) -> Mapping[str, float]:
-    """Measured times of the program of a scan, in those of the layouts that the launcher can start.
+    """Measured times of a scan's program, in the layouts that the launcher can start.
 
     Raises UsageError for a scan that varies more than its layout.
     """

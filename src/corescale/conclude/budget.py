@@ -139,8 +139,8 @@ class Budget:
         return most_launches(block, self._now, since) <= self._launches(pairs)
 
     def has_time(self, configurations: Sequence[Configuration], pairs: int = 0) -> bool:
-        """Whether the budget has the time, if each launch takes as long as its configuration's last one, or, for a new
-        one, as the slowest of all."""
+        """Whether the budget has the time. Each launch is assumed to take as long as its configuration's last one. For
+        a new configuration, the slowest launch of all is assumed."""
         if self.stop.budget is None or not self.records:
             return True
         return self.takes(configurations) <= self._seconds(pairs)

@@ -365,9 +365,9 @@ def _by_themselves(made: Sequence[Record]) -> float:
 
 
 def begins_alone(experiment: Experiment, *, virtual: bool) -> bool:
-    """Whether a single launch comes before all others. Its purpose may be an output to compare with, a time that shows
-    which launches are far too slow, or, unless there are warm-ups, whether p reaches the program. Virtual launches
-    cannot show the last."""
+    """Whether a single launch comes before all others. It may have three purposes: an output to compare with, a time
+    that shows which launches are far too slow, and a check that p reaches the program. The check is made only if there
+    are no warm-ups. Virtual launches cannot show that."""
     by_variables = experiment.compares and unread(experiment, ()) == "threads"
     unknown = by_variables or (experiment.scans and reads_show_p(experiment))
     asks_reads = unknown and not virtual and not experiment.warmup

@@ -93,8 +93,8 @@ class Scratch:
             return file.read().decode(errors="replace")
 
     def in_place_of(self, file: Path) -> Path:
-        """A new file next to a regular one or a missing one, which replaces that at the end of the launch: launches
-        at once that write to one file write one after the other."""
+        """A new file next to a regular or missing one. It replaces that one at the end of the launch. So concurrent
+        launches that write to one file do so one after the other."""
         if paths.exists(file) and not paths.is_file(file):
             return file
         self._replaced = paths.real(file)

@@ -242,8 +242,8 @@ def _others(found: Recommendation) -> str:
 
 
 def _rest(found: Recommendation) -> str:
-    """Notes on candidates that failed during confirmation, on failures of the launch to use, on a faster candidate that
-    failed at times, and on constraints that the launch to use is not shown to meet."""
+    """Notes on the launch to use: its failures, and constraints that it is not shown to meet. Notes on candidates that
+    failed during confirmation, and on a faster one that failed at times."""
     said = [f"{label(c.configuration)} {c.excluded or ''}" for c in found.eliminated]
     used = [c for c in found.candidates if c.configuration == found.chosen and c.failed[0] and c.excluded is None]
     said += [f"{label(c.configuration)} failed in {c.failed[0]} of {text.count(c.failed[1], 'launch', 'launches')}"
@@ -278,8 +278,8 @@ def _excluding_baseline(found: Recommendation) -> str | None:
 
 def _bound(found: Recommendation) -> float | None:
     """The largest share by which the launch to use may be slower than the best; None if it is not known. Also None if
-    nothing is decided and an estimate in the same table is larger: it comes from other launches, but the two would seem
-    to contradict each other.
+    nothing is decided and an estimate in the same table is larger. That estimate comes from other launches, but the two
+    would seem to contradict each other.
     """
     bound = next((c.regret.bound for c in found.candidates if c.configuration == found.chosen), None)
     if bound is None or bound > text.BOUND or len(_allowed(found)) < 2:

@@ -27,7 +27,8 @@ class process_wide_team {
 
   /// Ends its threads and makes new ones, with the given number and options. From then on, their number does not change.
   /// Without arguments, the team is reset: at its next use it gets a thread for each core.
-  /// False, and nothing has changed, if it is called inside a worker, if another thread's loop uses the team, or if threads or memory run out.
+  /// Returns false and changes nothing if it is called inside a worker, or if another thread's loop uses the team. The same holds if
+  /// threads or memory run out.
   [[nodiscard]] bool restart(std::size_t num_threads, const team_options& options = {});
   [[nodiscard]] bool restart();
 };

@@ -46,8 +46,8 @@ struct loop_share {
   double busy_ns = 0;  ///< time from its first block to the end of its last, with the claims between them
 };
 
-/// Statistics of a call, on request. The caller provides the shares, so that a call allocates nothing. One is filled in for each thread,
-/// in the order of thread ids, as far as there is room; those of threads that took no part are emptied.
+/// Statistics of a call, on request. The caller provides the shares, so that a call allocates nothing. One is filled in for each thread, in
+/// the order of thread ids, as far as there is room. The share of a thread that took no part is emptied.
 struct loop_statistics {
   std::span<loop_share> shares{};
   const char* policy = "";  ///< its name

@@ -14,8 +14,8 @@
 
 #include "corescale/team/detail/posix_thread.hpp"
 
-// Message-based threading in the manner of the Concurrency and Coordination Runtime (Qiu et al., section III.A): a program posts
-// messages to typed ports; an arbiter activates receivers, which pair each message with a handler; a dispatcher runs the pairs.
+// Message-based threading in the manner of the Concurrency and Coordination Runtime (Qiu et al., section III.A). A program posts messages
+// to typed ports. An arbiter activates receivers, which pair each message with a handler. A dispatcher runs the pairs.
 namespace corescale::inline v0::message_ports {
 
 /// The number of tasks that are ready, for threads that sleep until one is.

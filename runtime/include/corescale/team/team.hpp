@@ -82,7 +82,7 @@ concept team = requires(T& crew, const T& idle, std::size_t n, worker_ref worker
   { crew.work(worker) } -> std::same_as<outcome>;
 
   // The same with ids 0 .. k - 1 only; the other threads are not woken.
-  // too_few_threads if k is more than n; nothing is run if k is 0.
+  // Returns too_few_threads if k is more than n. Runs nothing if k is 0.
   { crew.work(n, worker) } -> std::same_as<outcome>;
 
   // Releases the team, which has no master until a thread adopts it.

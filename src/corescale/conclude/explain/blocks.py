@@ -27,7 +27,7 @@ class Blocks:
 
 
 def blocks(profiles: Sequence[Profile]) -> tuple[Blocks, ...]:
-    """All blocks of these programs, and then those of each size, the one with the most calls first."""
+    """All blocks of these programs, and then the blocks of each size. The size with the most calls is first."""
     by_size: dict[int, list[BlocksOfSize]] = defaultdict(list)
     for profile in profiles:
         for one in profile.blocks:

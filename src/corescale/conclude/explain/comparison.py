@@ -27,7 +27,7 @@ def middle(walls: Sequence[float]) -> int:
 
 
 def compared(shown: Ledger, launches: Sequence[Ledger], alone: Sequence[Ledger]) -> Ledger:
-    """The ledger `shown`, one of `launches`, compared with those of launches with one thread.
+    """The ledger `shown`, one of `launches`, compared with the ledgers of launches with one thread.
 
     Computing that exceeds that of 1 thread is inflated, unless the noise of the launches explains it. If the launches
     report their work, costs are scaled by it; otherwise equal work is assumed.

@@ -103,7 +103,7 @@ class Resamples:
 
 
 def resample(basis: Floats, log_times: Floats, weights: Floats, resamples: int = RESAMPLES) -> Resamples:
-    """Fit the data and `resamples` draws of as many whole blocks; blocks x levels, NaN for no time."""
+    """Fit the data, blocks x levels, and `resamples` draws of the same number of whole blocks. NaN means no time."""
     blocks = log_times.shape[0]
     drawn = draws(blocks, resamples)
     here, there = summarise(log_times, np.ones(blocks)), summarise(log_times, drawn)

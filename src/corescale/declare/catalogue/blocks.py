@@ -4,7 +4,7 @@
 The model is that of the library's policy auto (runtime/src/parallel_for/policies.cpp): at a block of sqrt(2 N c / (T w
 u)), claims cost as much as the wait for the last block. N is the number of iterations, T the threads, c the time of a
 claim, w the time of an iteration, and u the unevenness of equal blocks. A program's loops are unknown before it is
-launched, so N and w are those of the study's loop, and the race corrects the rest.
+launched. So N and w are taken from the study's loop, and the race corrects the rest.
 """
 
 import math

@@ -58,8 +58,9 @@ def experiment(
 
     `levels` replace a factor's, as `threads=1,2`; `command` replaces the program; `runs` the number of blocks.
     `until_decided`: the rule of that name instead of the file's.
-    What this machine lacks (an allocator, a socket) is left out and named in `left_out`, and so are allocators that
-    cannot be preloaded into the program, by its file or by `unloadable`, the error of a launch. Raises UsageError.
+    Levels that this machine lacks (an allocator, a socket) are left out and named in `left_out`. So are allocators that
+    cannot be preloaded into the program. Its file shows that, or `unloadable`, the error of a launch. Raises
+    UsageError.
     """
     file, text = read(path), path.read_text(encoding="utf-8-sig")
     try:

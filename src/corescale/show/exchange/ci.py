@@ -73,8 +73,8 @@ def _values(result: Result) -> Iterator[tuple[Configuration, Interval]]:
 def junit(result: Result) -> str:
     """A test case for each finding of a study, else for each configuration, with the first line and the warnings.
 
-    A failed gate, or a finding that does not hold, is a failure; what never succeeded is an error; what the launches
-    cannot decide is skipped.
+    A failed gate is a failure, and so is a finding that does not hold. A test case without
+    a successful launch is an error. One that the launches cannot decide is skipped.
     """
     cases = [*(_findings(result.conclusion) if isinstance(result.conclusion, Study) else _configurations(result))]
     counts = {

@@ -53,8 +53,8 @@ struct line_sweeps {
 /// The properties that statements of one type share. The record of a statement is a block: its stored numbers, and the numbers of the
 /// variables that are its operands. Statement i defines variable i. Consecutive statements of one kind form a run, which stores the kind
 /// once.
-/// The functions take a run: the block and the number of its first statement, in the order of the sweep, and how many statements there
-/// are.
+/// The functions take a run: the block and the number of its first statement, and the number of its statements. First is meant in the order
+/// of the sweep.
 template <class Base>
 struct kind {
   /// Propagates the adjoint of each statement to its operands, from the last statement of the run to the first. Returns the end of the
