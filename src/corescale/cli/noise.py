@@ -2,6 +2,7 @@
 """`doctor --noise 5m`: times pairs of equal launches, and prints how small a difference a gate can show here."""
 
 import json as json_format
+import math
 import shlex
 import sys
 import time
@@ -36,7 +37,8 @@ def measured(duration: str, words: Sequence[str], *, json: bool) -> None:
     """Measures for half of the time the sentinel and for half the command, if one is given; writes the passport."""
     machine, command = launchers.machine("", {}), shlex.join(words)
     commands = ({command: command} if command else {}) | {SENTINEL: _sentinel()}  # the one that may fail comes first
-    share = quantities.seconds(duration, "--noise") / len(commands)
+    whole = quantities.seconds(duration, "--noise")
+    share = whole / len(commands)
     each = f"{share:.3g} s" + " for each of the command and the sentinel" * (len(commands) > 1)
     file = passport.file()
     if not file.parent.is_dir():
@@ -45,7 +47,7 @@ def measured(duration: str, words: Sequence[str], *, json: bool) -> None:
     if file != passport.standard():
         files.must_be_ours(str(file), kind="noise passport")
     runs = str(file.with_suffix(".runs"))
-    found = {name: _pairs(one, share, each, machine, runs) for name, one in commands.items()}
+    found = {name: _pairs(one, whole, each, machine, runs, share=share) for name, one in commands.items()}
     files.write(str(file), passport.text(Passport(machine.fingerprint(), _earlier(machine) | found)))
     if json:
         typer.echo(json_format.dumps({name: asdict(pairs) for name, pairs in found.items()}))
@@ -73,9 +75,9 @@ def _sentinel() -> str:
     return shlex.join([sys.executable, "-I", "-S", "-c", loop.format(count)])
 
 
-def _pairs(command: str, seconds: float, said: str, machine: Machine, runs: str) -> Pairs:
-    """The pairs that fit into these seconds; messages call the time `said`."""
-    request = CompareRequest(name=["A", "B"], budget=f"{seconds:f}s", max_runs=MOST_PAIRS, width="0.001%", fresh=True,
+def _pairs(command: str, whole: float, said: str, machine: Machine, runs: str, *, share: float) -> Pairs:
+    """The pairs that fit into a share, in seconds, of the whole time; messages call the share `said`."""
+    request = CompareRequest(name=["A", "B"], budget=f"{share:f}s", max_runs=MOST_PAIRS, width="0.001%", fresh=True,
                              timeout="10m", out=runs)  # fmt: skip
     experiment = command_line.compare(request, [command, command], machine)
     try:
@@ -86,7 +88,7 @@ def _pairs(command: str, seconds: float, said: str, machine: Machine, runs: str)
         ended = error.what.removeprefix(f"{request.name[0]} ").rpartition("; the last one ")[2]
         raise ProgramError(f"{ended}, so its noise says nothing", where=command, remedy="make it work") from error
     except InconclusiveError as error:
-        raise InconclusiveError(f"{said} allow no pair", where="--noise", remedy="give it more time") from error
+        raise InconclusiveError(f"{said} allow no pair", where="--noise", remedy=_longer(whole, 0)) from error
     made = run.records
     if failed := next((record for record in made if record.timed and not record.ok), None):
         remedy = f"its output is in {run.folder}"
@@ -94,12 +96,18 @@ def _pairs(command: str, seconds: float, said: str, machine: Machine, runs: str)
     calm, times = warnings(made, experiment).undisturbed, table(made, experiment.response)
     if len(times.blocks) < FEWEST:
         what = f"{said} allow only {text.count(len(times.blocks), 'pair')}"
-        raise InconclusiveError(what, where="--noise", remedy="give it more time")
+        raise InconclusiveError(what, where="--noise", remedy=_longer(whole, len(times.blocks)))
     kept = table(calm, experiment.response)
     usual = kept if len(kept.blocks) >= CALM * len(times.blocks) else times  # this machine is mostly disturbed
     ratios = usual.log_ratio(*usual.configurations).tolist()
     lasted = (made[-1].started + made[-1].wall - made[0].started) / len(times.blocks)
     return Pairs(ratios, lasted, len(times.blocks), len(times.blocks) - len(kept.blocks))
+
+
+def _longer(whole: float, pairs: int) -> str:
+    """What to type for the fewest pairs, if the whole time allowed so many; twice the time if it allowed none."""
+    needed = whole * FEWEST / pairs if pairs else 2 * whole
+    return f"give it more time: --noise {math.ceil(needed)}s, for {FEWEST} pairs or more"
 
 
 def _said(name: str, pairs: Pairs) -> Iterator[str]:

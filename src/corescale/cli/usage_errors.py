@@ -33,10 +33,14 @@ HYPERFINE = {
 
 OURS = {
     **dict.fromkeys(("--version", "-V"), "corescale --version prints it"),
-    **dict.fromkeys(("-r", "--runs", "-m", "--min-runs"), "--budget 60s limits it"),
     "--subject-to": "only tune takes a bound; compare has --gate",
 }
 """Options that come before a verb, or that only some verbs have."""
+
+LIMITS = {"--budget": "--budget 60s limits it", "--runs": "-r N makes exactly N blocks"}
+"""How a run is limited; the first one that the verb has is named."""
+
+LIMITING = (*LIMITS, "-r", "-m", "--min-runs", "-M", "--max-runs")
 
 OF_PREDICT = dict.fromkeys(("-p", "-t", "--at", "--threads"), "--cores P is the number of cores")
 
@@ -60,17 +64,49 @@ def _remedy(error: Any, verb: str, words: Sequence[str]) -> str:
     """What to type instead: the line with its program after `--`, the nearest option, or the help."""
     if not verb and words and (first := _first(words)):
         return first
-    name, unknown = str(getattr(error, "option_name", "")), hasattr(error, "possibilities")
-    known_as = OURS | (OF_PREDICT if verb == "predict" else {})
-    if ours := HYPERFINE.get(name) or (unknown and known_as.get(name)):  # what is known may only lack its value
-        return ours
+    if said := _known(error, verb):
+        return said
     if (rest := _with_dashes(verb, words)) is not None:
         return f"put -- before the program: corescale {verb} {rest}"
-    if near := getattr(error, "possibilities", None) or re.findall(r"Did you mean '(\S+)'", error.format_message()):
-        return f"did you mean {near[0]}?"
+    if said := _near(error, verb):
+        return said
     if verb == "compare" and (command := _unquoted(words)):
         return f"quote each command: corescale compare {shlex.quote(command)} 'ANOTHER'"
+    return _help(verb)
+
+
+def _known(error: Any, verb: str) -> str:
+    """What this verb has instead of an option that hyperfine, another verb or an earlier habit has; empty if the option
+    is none of these."""
+    name, unknown = str(getattr(error, "option_name", "")), hasattr(error, "possibilities")
+    if (theirs := HYPERFINE.get(name, "")) or not unknown:  # what is known may only lack its value
+        return theirs
+    limits = [LIMITS[option] for option in _options(error.ctx.command) if option in LIMITS and name in LIMITING]
+    return next(iter(limits), "") or (OURS | (OF_PREDICT if verb == "predict" else {})).get(name, "")
+
+
+def _near(error: Any, verb: str) -> str:
+    """The other verbs that have this option, which is then no mistyped one; else the option or word nearest to it."""
+    if hasattr(error, "possibilities") and (others := _verbs_with(str(error.option_name))):
+        return f"it is an option of {', '.join(others)}; {_help(verb)}"
+    near = getattr(error, "possibilities", None) or re.findall(r"Did you mean '(\S+)'", error.format_message())
+    return f"did you mean {near[0]}?" if near else ""
+
+
+def _help(verb: str) -> str:
     return f"corescale {verb} --help lists what can be written".replace("  ", " ")
+
+
+def _options(command: Any) -> list[str]:
+    return [option for each in command.params for option in each.opts]
+
+
+def _verbs_with(option: str) -> list[str]:
+    """The verbs that have an option, which is then no mistyped one."""
+    verbs: Any = typer.main.get_command(app)
+    found = [name for name, verb in verbs.commands.items() if name in VERBS and option in _options(verb.loaded)]
+    study = verbs.commands["study"].loaded.commands.items()
+    return found + [f"study {name}" for name, verb in study if option in _options(verb)]
 
 
 def _first(words: Sequence[str]) -> str:

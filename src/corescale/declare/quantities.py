@@ -110,3 +110,8 @@ def confirmation_pairs(text: str) -> int | None:
     if not re.fullmatch(r"\d{1,6}", text):
         raise UsageError(f"not a number of blocks: {text!r}", where="--confirm", remedy="write --confirm 10, or auto")
     return int(text)
+
+
+def typed(seconds: float) -> str:
+    """A time as an option takes it, `0.3s`."""
+    return f"{seconds:.9f}".rstrip("0").rstrip(".") + "s"

@@ -92,7 +92,12 @@ class Stop(Model):
         """Its limit, as an option names it."""
         if self.launches is not None:
             return f"--budget {self.launches}x"
-        return f"-M {self.max_blocks}" if self.budget is None else f"--budget {self.budget:g}s"
+        return f"-M {self.max_blocks}" if self.budget is None else f"--budget {quantities.typed(self.budget)}"
+
+    @property
+    def more(self) -> str:
+        """What to type if a run ended before anything showed how long it takes: twice its limit."""
+        return f"give it more time: {self.longer(None).in_words}"
 
     @property
     def looks(self) -> tuple[int, ...]:

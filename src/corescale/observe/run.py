@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from corescale.declare import metric_sources, plan
+from corescale.declare import metric_sources, plan, quantities
 from corescale.declare.equivalent import detected, distinguishable, reads_show_p, unread
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import baseline, configurations, reference, untyped
@@ -250,7 +250,7 @@ class _Loop:
         if not typed:
             self.start += waited
         elif waited and self.budget.seconds <= 0:
-            remedy = "give it more time, or leave --wait-quiet out"
+            remedy = f"{self.experiment.stop.more}, or leave --wait-quiet out"
             raise BudgetEndedError("the machine was not quiet in time", where="--budget", remedy=remedy)
 
     def launch(self, launches: Sequence[Invocation]) -> list[Record]:
@@ -319,7 +319,7 @@ class _Loop:
         """Raises an error if the baseline never succeeded, so that nothing can be compared with it."""
         if not any(earlier.ok and earlier.configuration == record.configuration for earlier in self.store.records):
             allow = "write ignore_failure = true" if self.experiment.study.name else "pass -i"
-            remedy = _remedy(record, f"make it work, or {allow}: launches may fail then") + self._launched(record)
+            remedy = self._remedy(record, f"make it work, or {allow}: launches may fail then") + self._launched(record)
             raise self._lost(record)(f"{self.called(record)} {ending(record)}", remedy=remedy)
 
     def called(self, record: Record) -> str:
@@ -337,7 +337,7 @@ class _Loop:
         if any(math.isfinite(record.response(name)) for record in itertools.chain(made, self.store.records)):
             return
         if not any(record.ok for record in itertools.chain(made, self.store.records)):
-            remedy = _remedy(made[-1], "make the program work") + self._launched(made[-1])
+            remedy = self._remedy(made[-1], "make the program work") + self._launched(made[-1])
             raise self._lost(made[-1])(f"no configuration succeeded; the last one {ending(made[-1])}", remedy=remedy)
         if made[0].timed:
             given = {f"metric:{key}" for record in made for key in record.metrics}
@@ -350,8 +350,26 @@ class _Loop:
     def _lost(self, record: Record) -> type[CorescaleError]:
         """The type of error for a failed launch. A launch that was killed by a typed budget says nothing about the
         program."""
-        stop, killed = self.experiment.stop, record.status == "timeout"
-        return BudgetEndedError if killed and stop.binding and stop.budget == self.experiment.timeout else ProgramError
+        return BudgetEndedError if record.status == "timeout" and self._budget_kills() else ProgramError
+
+    def _budget_kills(self) -> bool:
+        """Whether a launch is killed when a typed budget ends, and not earlier."""
+        stop = self.experiment.stop
+        return stop.binding and stop.budget == self.experiment.timeout
+
+    def _remedy(self, record: Record, otherwise: str) -> str:
+        """What to do about a launch that failed."""
+        if record.status == "unproved":
+            return "leave this level out"
+        if record.status == "output-differs":
+            return "leave out --same-output if no two launches write the same"
+        if ROOT in record.tail:
+            return f"add {ROOT} to the command, or set OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
+        if record.status == "timeout":
+            twice = quantities.typed(2 * (self.experiment.timeout or record.wall))
+            longer = f"timeout = {twice}" if self.experiment.study.name else f"--timeout {twice}"
+            return self.experiment.stop.more if self._budget_kills() else f"give it more time: {longer}"
+        return otherwise if ending(record) != outcome(record) else f"{otherwise}; --show-output shows what it wrote"
 
     def _launched(self, record: Record) -> str:
         """The command as messages show it, without the variables set for it or its ranks."""
@@ -372,16 +390,3 @@ def begins_alone(experiment: Experiment, *, virtual: bool) -> bool:
     unknown = by_variables or (experiment.scans and reads_show_p(experiment))
     asks_reads = unknown and not virtual and not experiment.warmup
     return experiment.same_output or experiment.stop.rule == "race" or asks_reads
-
-
-def _remedy(record: Record, otherwise: str) -> str:
-    """What to do about a launch that failed."""
-    if record.status == "unproved":
-        return "leave this level out"
-    if record.status == "output-differs":
-        return "leave out --same-output if no two launches write the same"
-    if ROOT in record.tail:
-        return f"add {ROOT} to the command, or set OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
-    if record.status == "timeout":
-        return "give it more time: --timeout, --budget"
-    return otherwise if ending(record) != outcome(record) else f"{otherwise}; --show-output shows what it wrote"

@@ -266,10 +266,12 @@ def _excluding_baseline(found: Recommendation) -> str | None:
         return f"no answer: nothing that was tried meets the constraint ({now}: {text.clean(found.broken)})"
     cost = "" if found.gain is None else f"; it is {text.join(text.times(found.gain))} as fast"
     if found.failing is not None:
-        failed = any(c.failed[0] for c in found.candidates if c.configuration == found.winner)
+        failed, made = next(c.failed for c in found.candidates if c.configuration == found.winner)
         least = "succeeded" if failed else "never failed"
         said = f"{label(found.winner)} is the fastest that {least}; {now} {found.failing}"
-        said = f"not decided, as this may be chance: {said}" if found.by_chance else said
+        if found.by_chance:
+            both = f"{now} {found.failing}, and {label(found.winner)} in {failed} of {made}"
+            said = f"not decided: {both}, which may be chance"
     else:
         meets = "is not shown to break" if found.not_shown else "meets"
         said = f"{label(found.winner)} is the fastest that {meets} the constraint, and {now} does not"

@@ -187,4 +187,5 @@ def baseline_failures(
     equal = math.comb(len(made), bad) / math.comb(len(made) + count, bad)
     passed = {r.configuration for r in timed if not r.ok and r.status != "capped"} - {now}
     by_chance = equal * (1 + len(passed)) > 1 - experiment.stop.confidence
-    return f"failed in {bad} of {len(made)} launches, and this one in none of {count}", by_chance
+    launches = "launch" if len(made) == 1 else "launches"
+    return f"failed in {bad} of {len(made)} {launches}", by_chance

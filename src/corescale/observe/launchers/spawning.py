@@ -286,7 +286,7 @@ class SpawningLauncher(Launcher):
         outcome, found = self.ended(report, scratch)
         if outcome.status == "timeout" and longest < usual:  # a rank may end before the program that started it
             what = f"the budget ended during a launch ({shlex.join(launch.argv)})"
-            raise BudgetEndedError(what, where="--budget", remedy="give it more time")
+            raise BudgetEndedError(what, where="--budget", remedy=self._experiment.stop.more)
         if report.survivors:
             self._survivors.update(report.survivors)
             self._note(

@@ -18,6 +18,10 @@ TRIES: tuple[Try, ...] = (
     ("corescale scan -h | grep -c bool", 1, "0"),
     ("corescale study", 2, "corescale: study: a verb is missing; corescale study list | check | run | new | claims"),
     ("corescale scan --version", 2, "corescale: scan: no such option: --version; corescale --version prints it"),
+    ("corescale study run demo --budget 9s", 2, "corescale: study run: no such option: --budget; -r N makes exactly"),
+    ("corescale tune -r 3 -- true", 2, "corescale: tune: no such option: -r; --budget 60s limits it"),
+    ("corescale report --budget 9s", 2, "corescale: report: no such option: --budget; it is an option of tune, scan"),
+    ("corescale scan --budgte 9s -- true", 2, "corescale: scan: no such option: --budgte; did you mean --budget"),
     ("corescale scan -r", 2, "corescale: scan: option '-r' requires an argument; corescale scan --help"),
     (
         "corescale tune -f huge-pages=auto -- true",

@@ -22,6 +22,8 @@ from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations
 from corescale.errors import ExitCode
 from corescale.records import Record
+from corescale.show.headline import recommendation
+from corescale.show.naming import label
 from support.fresh import fresh, measured, of, scattered, tuning
 from support.play import after, blocks, play, race_tuning, record
 from support.play import race_truth as truth
@@ -215,10 +217,14 @@ def flaky(bad: int, count: int) -> Race:
 def test_failures_of_the_baseline_are_judged_by_fishers_test(bad: int, count: int, chance: bool) -> None:
     race = flaky(bad, count)
     b = configurations(race.experiment)[1]
-    said = f"failed in {bad} of 66 launches, and this one in none of {count + 6}"
+    said = f"failed in {bad} of 66 launches"
     assert baseline_failures(race.records, race.experiment, b) == (said, chance)
     answer = recommend(race.records, race.experiment)
     assert (answer.chosen == race.now) == chance and answer.decided != chance
+    headline = recommendation(answer)
+    assert (headline.startswith("not decided")) == chance
+    assert f"{bad} of 66" in headline and "this one" not in headline
+    assert not chance or f"{label(b)} in 0 of {count + 6}" in headline, headline
 
 
 @pytest.mark.parametrize(("killed", "launches", "out"), [(1, 1, False), (2, 2, True), (2, 4, False), (6, 10, True)])
