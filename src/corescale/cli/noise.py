@@ -105,9 +105,8 @@ def _pairs(command: str, whole: float, said: str, machine: Machine, runs: str, *
 
 
 def _longer(whole: float, pairs: int) -> str:
-    """What to type for the fewest pairs, if the whole time allowed so many; twice the time if it allowed none."""
-    needed = whole * FEWEST / pairs if pairs else 2 * whole
-    return f"give it more time: --noise {math.ceil(needed)}s, for {FEWEST} pairs or more"
+    """What to type for the fewest pairs, if the whole time allowed so many; a pair that did not fit takes all of it."""
+    return f"it takes {FEWEST}, and so at least --noise {math.ceil(whole * FEWEST / max(pairs, 1))}s"
 
 
 def _said(name: str, pairs: Pairs) -> Iterator[str]:
