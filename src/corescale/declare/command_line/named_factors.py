@@ -148,7 +148,7 @@ def _must_be_few(name: str, levels: int | Decimal, where: str) -> None:
 def _must_be_distinct(name: str, texts: Sequence[str], where: str) -> None:
     twice = next((text for text in texts if texts.count(text) > 1), None)
     if twice is not None:
-        raise UsageError(f"{name}={twice} is given twice", where=where, remedy="each level once; -r N repeats them all")
+        raise UsageError(f"{name}={twice} is given twice", where=where, remedy="each level once")
 
 
 def _finite(name: str, level: Level, where: str) -> Level:
@@ -165,7 +165,7 @@ def _must_be_distinct_numbers(name: str, levels: Sequence[Level], where: str) ->
         other = first.setdefault(level, level)
         if str(other) != str(level):
             what = f"{name}={other} and {name}={level} are the same number"
-            raise UsageError(what, where=where, remedy="each level once; -r N repeats them all")
+            raise UsageError(what, where=where, remedy="each level once")
 
 
 def _split(name: str, text: str, table: factors.Kind, where: str) -> list[str]:

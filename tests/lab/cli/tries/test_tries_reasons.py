@@ -79,7 +79,7 @@ TRIES: tuple[Try, ...] = (
         2,
         "corescale: scan: no such option: --subject-to; only tune takes a bound",
     ),
-    ("corescale tune --width 1% -- true", 2, "corescale: tune: no such option: --width; did you mean --within"),
+    ("corescale tune --width 1% -- true", 2, "corescale: tune: no such option: --width; it is an option of scan"),
     ("corescale scan -r 6 --width 1% -- true", 2, "corescale: -r: leaves no choice to -m, -M and --width; leave out"),
     ("corescale compare true nosuch", 4, "corescale: compare: 'nosuch' is not a program; .*; or correct 'nosuch'"),
     ("corescale explain ls -l", 2, "corescale: explain: no such option: -l; put -- before the program: "),
