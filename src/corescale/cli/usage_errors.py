@@ -4,7 +4,7 @@
 import re
 import shlex
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import typer
@@ -102,11 +102,9 @@ def _options(command: Any) -> list[str]:
 
 
 def _verbs_with(option: str) -> list[str]:
-    """The verbs that have an option, which is then no mistyped one."""
     verbs: Any = typer.main.get_command(app)
     found = [name for name, verb in verbs.commands.items() if name in VERBS and option in _options(verb.loaded)]
-    study = verbs.commands["study"].loaded.commands.items()
-    return found + [f"study {name}" for name, verb in study if option in _options(verb)]
+    return found + [f"study {name}" for name, verb in _verbs_of_study().items() if option in _options(verb)]
 
 
 def _first(words: Sequence[str]) -> str:
@@ -119,9 +117,9 @@ def _first(words: Sequence[str]) -> str:
     return f"did you mean study {words[0]}?" if words[0] in _verbs_of_study() else ""
 
 
-def _verbs_of_study() -> set[str]:
+def _verbs_of_study() -> Mapping[str, Any]:
     verbs: Any = typer.main.get_command(app)
-    return {*verbs.commands["study"].loaded.commands}
+    return dict(verbs.commands["study"].loaded.commands)
 
 
 def _with_dashes(verb: str, words: Sequence[str]) -> str | None:
