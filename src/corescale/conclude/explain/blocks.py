@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from scipy.stats import binomtest
+import scipy  # loads its parts when they are used; a command line that is refused uses none
 
 from corescale.conclude.stats import Interval
 from corescale.profile import BlocksOfSize, Profile
@@ -48,5 +48,5 @@ def _summed(most: int | None, every: Iterable[BlocksOfSize]) -> Blocks:
 def _share(part: int, whole: int) -> Interval | None:
     if not whole:
         return None
-    ends = binomtest(part, whole).proportion_ci(method="wilson")
+    ends = scipy.stats.binomtest(part, whole).proportion_ci(method="wilson")
     return Interval(part / whole, float(ends.low), float(ends.high), 0.95, whole)
