@@ -150,7 +150,7 @@ def _goes_past(libraries: Iterable[Path], programs: Sequence[ProvedProgram], det
         if one.executable in ours and one.operator_new and Path(one.operator_new).resolve() not in known
     }
     said = [f"{who}: operator new is served by {what}" for who, what in own.items() if not _CXX.match(Path(what).name)]
-    return f"{'; '.join(said)}: what it allocates by new goes past the allocator" if said else ""
+    return f"{'; '.join(said)}: the allocator gets what new allocates only if that calls malloc" if said else ""
 
 
 def _plug_ins(program: ProvedProgram, libraries: Iterable[Path]) -> str:
