@@ -447,6 +447,7 @@ void own_by_kernel(heap& h) noexcept {
 
 void end_of_thread(void*) noexcept;
 void leave_quarantine(heap& h, void* memory) noexcept;
+void fill_anew() noexcept;
 
 /// The calling thread's heap, made if need be; null if there is no memory.
 heap* attached() noexcept {
@@ -561,6 +562,7 @@ void after_fork_in_child() noexcept {
     own_by_kernel(*own);
     own->random = random_word() | 1;  // another order than the parent's
   }
+  fill_anew();
   if (!in_fork) return;
   leave_all();
   if (_IO_list_resetlock) _IO_list_resetlock();
@@ -600,10 +602,21 @@ void leave_quarantine(heap& h, void* memory) noexcept {
   p->owner.load(std::memory_order_relaxed) == &h ? give_to_page(p, b) : post(h, p, b);
 }
 
+void fill(void* memory) noexcept {
+  std::fill_n(static_cast<std::uintptr_t*>(memory), filled_words(page_of(memory)), filling_of(memory));
+}
+
+/// In a child of fork(), no block counts as in the quarantine of a thread that the child does not have. glibc may return a block of
+/// thread-local memory that such a thread was returning.
+void fill_anew() noexcept {
+  if (!chosen.hardened) return;
+  filling = random_word() | 1;
+  for (std::size_t k = 0; own && k < own->quarantined; ++k) fill(own->quarantine[k]);
+}
+
 /// Keeps what was returned for a while. What it is filled with has to be there still when it leaves.
 void quarantine(heap& h, void* memory) noexcept {
-  const page* const p = page_of(memory);
-  std::fill_n(static_cast<std::uintptr_t*>(memory), filled_words(p), filling_of(memory));
+  fill(memory);
   if (!h.quarantine) h.quarantine = static_cast<void**>(map(quarantine_length * sizeof(void*)));
   if (!h.quarantine) return leave_quarantine(h, memory);
   if (h.quarantined < quarantine_length) {

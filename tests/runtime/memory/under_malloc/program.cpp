@@ -605,6 +605,31 @@ void child_reuses_blocks_of_others() {
 /// What was a pointer, kept where no compiler sees that it is one.
 void* volatile remembered = nullptr;
 
+/// glibc may return memory of a thread in a child of fork(), although that thread was returning it. Hardened, it is then still there.
+void child_returns_for_others() {
+  std::atomic<bool> ready{false}, over{false};
+  std::thread owner([&] {
+    remembered = malloc(5000);
+    free(remembered);
+    ready = true;
+    while (!over) usleep(1000);
+  });
+  while (!ready) usleep(1000);
+  void* const mine = malloc(5000);
+  free(mine);
+  const pid_t child = fork();
+  if (child == 0) {
+    free(remembered);
+    for (int k = 0; k < 1000; ++k)
+      free(opaque(malloc(5000)));  // what was held back before the fork leaves, too
+    std::_Exit(7);
+  }
+  int status = 0;
+  REQUIRE(child > 0 && waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 7);
+  over = true;
+  owner.join();
+}
+
 /// fork() beside threads that ask for memory while they hold the lock of a stream, which another waits for with that of all streams.
 void fork_beside_streams() {
   alarm(50);
@@ -1096,6 +1121,7 @@ constexpr std::array cases{test_case{"every_entry", every_entry},
                            test_case{"producer_consumer", producer_consumer},
                            test_case{"many_owners", many_owners},
                            test_case{"fork_storm", fork_storm},
+                           test_case{"child_returns_for_others", child_returns_for_others},
                            test_case{"fork_beside_streams", fork_beside_streams},
                            test_case{"child_reuses_blocks_of_others", child_reuses_blocks_of_others},
                            test_case{"fork_in_handler", fork_in_handler},
