@@ -102,9 +102,10 @@ void on_tbb([[maybe_unused]] int threads, [[maybe_unused]] const Body& body) {
 }
 
 // A fifth of the time in the allocator, by the thread's own clock over batches of calls: calloc clears kilobytes, since calls
-// of some nanoseconds are as short as a look at the clock.
+// of some nanoseconds are as short as a look at the clock. Few pages: a virtual machine may take a hundred times
+// as long to touch one for the first time, and the profiler counts only a part of a sampled call as long as that.
 __attribute__((noinline)) void allocate_a_fifth(double seconds) {
-  constexpr int batch = 512;
+  constexpr int batch = 32;
   std::vector<void*> blocks(batch);
   void* last =
       nullptr;  // keeps the heap from being given back, and fetched again, by calls that take a millisecond
