@@ -3,11 +3,8 @@
 
 #include <errno.h>
 #include <gnu/libc-version.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <new>
@@ -402,13 +399,21 @@ namespace {
 
 // --- heaps and their threads ---
 
-/// Not called for heaps of another process that shares this memory (vfork()), because this process cannot check its threads.
-bool has_ended(const heap& h) noexcept {
-  const int before = errno;
-  const bool ended =
-      h.process == getpid() && syscall(SYS_tgkill, h.process, h.thread, 0) == -1 && errno == ESRCH;
-  errno = before;
-  return ended;
+/// A robust mutex, because the kernel marks it when its thread ends in any way. A look at the mark is no system call, so that threads may
+/// start in a sandbox that forbids nearly all.
+void renew_life(heap& h) noexcept {
+  pthread_mutexattr_t robust;
+  pthread_mutexattr_init(&robust);
+  pthread_mutexattr_setrobust(&robust, PTHREAD_MUTEX_ROBUST);
+  pthread_mutex_init(&h.life, &robust);
+  pthread_mutexattr_destroy(&robust);
+}
+
+/// Whether the thread ended without notice. Then the heap is the caller's.
+bool has_ended(heap& h) noexcept {
+  const int got = pthread_mutex_trylock(&h.life);
+  if (got == 0) pthread_mutex_unlock(&h.life);  // nobody has the heap
+  return got == EOWNERDEAD && pthread_mutex_consistent(&h.life) == 0;
 }
 
 /// A heap whose thread has ended. One of all is checked each time, so that a thread that ended without notice is found also where others
@@ -433,16 +438,14 @@ heap* make_heap() noexcept {
   heaps_lock.leave();
   void* const room = map(system_page);
   heap* const made = room ? new (room) heap{no_pages, no_pages, {}, &no_page} : nullptr;
-  if (made) made->random = random_word() | 1;
+  if (made) {
+    made->random = random_word() | 1;
+    renew_life(*made);
+  }
   heaps_lock.take();
   if (!made) return nullptr;
   made->next = all_heaps;
   return all_heaps = made;
-}
-
-void own_by_kernel(heap& h) noexcept {
-  h.process = getpid();
-  h.thread = static_cast<int>(syscall(SYS_gettid));
 }
 
 void end_of_thread(void*) noexcept;
@@ -468,7 +471,7 @@ heap* attached() noexcept {
     mine = find_abandoned();
     if (!mine) mine = make_heap();
     if (!mine) return nullptr;
-    own_by_kernel(*mine);
+    pthread_mutex_trylock(&mine->life);
     mine->abandoned.store(false, std::memory_order_relaxed);
   }
   own = mine;
@@ -509,7 +512,7 @@ void end_of_thread(void*) noexcept {
   read_notices(*left);
   trim_heap(*left);
   const locked hold(heaps_lock);
-  left->process = 0;
+  pthread_mutex_unlock(&left->life);
   left->next_abandoned = abandoned_heaps.load(std::memory_order_relaxed);
   abandoned_heaps.store(left, std::memory_order_relaxed);
   left->abandoned.store(true, std::memory_order_release);
@@ -559,7 +562,8 @@ void after_fork_in_child() noexcept {
   for (heap* h = all_heaps; h; h = h->next)
     if (h != own && !h->abandoned.load(std::memory_order_relaxed)) h->lost = true;
   if (own) {
-    own_by_kernel(*own);
+    renew_life(*own);  // of the child's thread, which has another number
+    pthread_mutex_trylock(&own->life);
     own->random = random_word() | 1;  // another order than the parent's
   }
   fill_anew();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <pthread.h>
+
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -31,9 +33,10 @@ struct alignas(cache_line) heap {
   std::array<parcel, 64> parcels{};      ///< hashed by page
   page* look_next;                       ///< the listed page to look at when another is needed
   std::size_t look_class = 0;
-  std::uint64_t random = 0;     ///< hardened
-  int process = 0, thread = 0;  ///< the kernel's numbers; 0: no thread has it
-  heap* next = nullptr;         ///< the next of all heaps; never changes
+  std::uint64_t random = 0;  ///< hardened
+  pthread_mutex_t
+      life{};  ///< held by its thread for life; the kernel marks it if the thread ends without notice
+  heap* next = nullptr;  ///< the next of all heaps; never changes
   heap* next_abandoned = nullptr;
   void** quarantine = nullptr;  ///< hardened: what was returned last
   std::size_t quarantined = 0;

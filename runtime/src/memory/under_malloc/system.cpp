@@ -95,8 +95,9 @@ bool read_word(std::string_view word) noexcept {
 }
 
 std::string_view without_blanks(std::string_view word) noexcept {
-  while (word.starts_with(' ')) word.remove_prefix(1);
-  while (word.ends_with(' ')) word.remove_suffix(1);
+  const auto is_blank = [](char one) { return one == ' ' || (one >= '\t' && one <= '\r'); };
+  while (!word.empty() && is_blank(word.front())) word.remove_prefix(1);
+  while (!word.empty() && is_blank(word.back())) word.remove_suffix(1);
   return word;
 }
 

@@ -708,8 +708,8 @@ void large_blocks_age() {
   REQUIRE(resident_kib() < 20'000);
 }
 
-/// A system call fails from here on; if a third argument is given, only with that one.
-void refuse(unsigned call, unsigned error, std::optional<unsigned> argument = {}) {
+/// A system call ends like this from here on; if a third argument is given, only with that one.
+void forbid(unsigned call, unsigned end, std::optional<unsigned> argument = {}) {
   std::vector<sock_filter> filter{
       sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
       sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, static_cast<std::uint8_t>(argument ? 3 : 1))};
@@ -717,11 +717,15 @@ void refuse(unsigned call, unsigned error, std::optional<unsigned> argument = {}
     filter.push_back(sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[2])));
     filter.push_back(sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, *argument, 0, 1));
   }
-  filter.push_back(sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error));
+  filter.push_back(sock_filter BPF_STMT(BPF_RET | BPF_K, end));
   filter.push_back(sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
   const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
   REQUIRE(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
   REQUIRE(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+}
+
+void refuse(unsigned call, unsigned error, std::optional<unsigned> argument = {}) {
+  forbid(call, SECCOMP_RET_ERRNO | error, argument);
 }
 
 /// The kernel refuses to unmap a part of a mapping if the process has as many mappings as it may have. The memory goes back all the same.
@@ -1004,6 +1008,26 @@ void write_behind_page() { write_behind(malloc(4000)); }
 void write_behind_run() { write_behind(malloc(100'000)); }
 void write_behind_mapping() { write_behind(malloc(3'000'000)); }
 
+/// A thread starts in a sandbox that kills for a question about threads, also beside threads that ended with and without notice.
+void threads_in_sandbox() {
+  std::thread([] { free(opaque(malloc(100))); }).join();
+  pthread_t abrupt{};
+  REQUIRE(pthread_create(&abrupt, nullptr, end_abruptly, nullptr) == 0);
+  while (std::distance(std::filesystem::directory_iterator("/proc/self/task"), {}) > 1) usleep(100);
+  std::atomic<bool> over{false};
+  std::thread living([&] {
+    free(opaque(malloc(100)));
+    over.wait(false);
+  });
+  for (const unsigned call : {SYS_getpid, SYS_gettid, SYS_tgkill}) forbid(call, SECCOMP_RET_KILL_PROCESS);
+  std::vector<std::thread> crew;
+  for (int k = 0; k < 8; ++k) crew.emplace_back([] { use(malloc(100), 100); });
+  for (std::thread& one : crew) one.join();
+  over = true;
+  over.notify_all();
+  living.join();
+}
+
 /// Guards of before a process enters a sandbox, in which the kernel does not remove them.
 void guards_in_sandbox() {
   std::array<void*, 200> runs{};
@@ -1117,6 +1141,7 @@ constexpr std::array cases{test_case{"every_entry", every_entry},
                            test_case{"pages_of_many_ended_threads", pages_of_many_ended_threads},
                            test_case{"abrupt_threads", abrupt_threads},
                            test_case{"abrupt_threads_among_others", abrupt_threads_among_others},
+                           test_case{"threads_in_sandbox", threads_in_sandbox},
                            test_case{"destructors", destructors},
                            test_case{"producer_consumer", producer_consumer},
                            test_case{"many_owners", many_owners},
