@@ -449,7 +449,7 @@ heap* make_heap() noexcept {
 }
 
 void end_of_thread(void*) noexcept;
-void leave_quarantine(heap& h, void* memory) noexcept;
+bool empty_quarantine(heap& h) noexcept;
 void fill_anew() noexcept;
 
 /// The calling thread's heap, made if need be; null if there is no memory.
@@ -506,7 +506,7 @@ void end_of_thread(void*) noexcept {
   if (!left) return;
   is_ending = true;
   current = &no_heap;
-  while (left->quarantined) leave_quarantine(*left, left->quarantine[--left->quarantined]);
+  empty_quarantine(*left);
   for (parcel& one : left->parcels) flush(one);
   own = nullptr;
   read_notices(*left);
@@ -574,7 +574,8 @@ void after_fork_in_child() noexcept {
 
 // --- hardened ---
 
-constexpr std::size_t quarantine_length = 256;
+/// Of one thread. Larger blocks than those of pages are fewer, so that a program's peak is little larger.
+constexpr std::size_t quarantine_length = 256, quarantine_bytes = quarantine_length * largest_block;
 
 std::size_t filled_words(const page* p) noexcept {
   return (p->block_size < system_page ? p->block_size : system_page) / sizeof filling;
@@ -618,16 +619,30 @@ void fill_anew() noexcept {
   for (std::size_t k = 0; own && k < own->quarantined; ++k) fill(own->quarantine[k]);
 }
 
+void* draw_from_quarantine(heap& h) noexcept {
+  void*& drawn = h.quarantine[draw(h) % h.quarantined];
+  void* const memory = std::exchange(drawn, h.quarantine[--h.quarantined]);
+  h.quarantined_bytes -= page_of(memory)->block_size;
+  return memory;
+}
+
+/// False if there was nothing in it.
+bool empty_quarantine(heap& h) noexcept {
+  if (!h.quarantined) return false;
+  while (h.quarantined) leave_quarantine(h, draw_from_quarantine(h));
+  return true;
+}
+
 /// Keeps what was returned for a while. What it is filled with has to be there still when it leaves.
 void quarantine(heap& h, void* memory) noexcept {
   fill(memory);
   if (!h.quarantine) h.quarantine = static_cast<void**>(map(quarantine_length * sizeof(void*)));
   if (!h.quarantine) return leave_quarantine(h, memory);
-  if (h.quarantined < quarantine_length) {
-    h.quarantine[h.quarantined++] = memory;
-    return;
-  }
-  leave_quarantine(h, std::exchange(h.quarantine[draw(h) % quarantine_length], memory));
+  const std::size_t bytes = page_of(memory)->block_size;
+  while (h.quarantined == quarantine_length || h.quarantined_bytes + bytes > quarantine_bytes)
+    leave_quarantine(h, draw_from_quarantine(h));
+  h.quarantine[h.quarantined++] = memory;
+  h.quarantined_bytes += bytes;
 }
 
 /// The page of a block. Ends the program if no block begins there; within a page, that is checked only if
@@ -751,7 +766,9 @@ void end_process() noexcept {
 }
 
 bool trim() noexcept {
+  bool had_quarantine = false;
   if (heap* const mine = own) {
+    had_quarantine = empty_quarantine(*mine);
     for (parcel& one : mine->parcels) flush(one);
     read_notices(*mine);
     trim_heap(*mine);
@@ -764,7 +781,7 @@ bool trim() noexcept {
       trim_heap(*h);
     }
   }
-  return purge_spans() + purge_mappings() > 0;
+  return (purge_spans() + purge_mappings() > 0) | had_quarantine;
 }
 
 heap_counts count_heaps() noexcept {

@@ -39,7 +39,7 @@ struct alignas(cache_line) heap {
   heap* next = nullptr;  ///< the next of all heaps; never changes
   heap* next_abandoned = nullptr;
   void** quarantine = nullptr;  ///< hardened: what was returned last
-  std::size_t quarantined = 0;
+  std::size_t quarantined = 0, quarantined_bytes = 0;
 
   alignas(cache_line) std::atomic<page*> notices{
       nullptr};                        ///< pages that were full until others returned blocks

@@ -246,6 +246,24 @@ void no_memory() {
   free(large);
 }
 
+/// What a hardened process holds back is bounded, also if blocks are large, and makes room when memory ends.
+void held_back() {
+  for (int k = 0; k < 300; ++k) free(opaque(memset(malloc(1'900'000), 1, 1'900'000)));
+  std::printf("one block of 1.9 MB at a time: %zu MiB at most\n", peak_kib() / 1024);
+  REQUIRE(peak_kib() < 60'000);
+  const rlimit limit{std::size_t{256} << 20, std::size_t{256} << 20};
+  REQUIRE(setrlimit(RLIMIT_AS, &limit) == 0);
+  for (const std::size_t bytes : {500, 100'000}) {
+    std::vector<void*> blocks;
+    blocks.reserve(1'000'000);
+    while (void* const one = malloc(bytes)) blocks.push_back(one);
+    for (int k = 0; k < 100; ++k) free(opaque(blocks[blocks.size() - 1 - k]));
+    for (int k = 0; k < 90; ++k) REQUIRE(opaque(blocks[blocks.size() - 1 - k] = malloc(bytes)));
+    for (std::size_t k = 0; k < blocks.size() - 100; ++k) free(blocks[k]);
+    for (std::size_t k = blocks.size() - 90; k < blocks.size(); ++k) free(blocks[k]);
+  }
+}
+
 /// Seven phases of blocks of one size each keep little more than what one phase needs.
 void phases() {
   for (const std::size_t bytes : {32, 100, 700, 3000, 12'000, 50'000, 300'000}) {
@@ -1133,6 +1151,7 @@ struct test_case {
 constexpr std::array cases{test_case{"every_entry", every_entry},
                            test_case{"bad_requests", bad_requests},
                            test_case{"no_memory", no_memory},
+                           test_case{"held_back", held_back},
                            test_case{"phases", phases},
                            test_case{"growing_vector", growing_vector},
                            test_case{"sparse_blocks", sparse_blocks},
