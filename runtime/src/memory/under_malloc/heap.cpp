@@ -199,8 +199,8 @@ void trim_heap(heap& h) noexcept {
     }
 }
 
-/// Looks at the next listed page, because others return blocks to it without a notice. If the page is free it
-/// is released, even if it was kept for the next request.
+/// Looks at the next listed page, because others return blocks to it without a notice. If the page is free it is released. One that stays
+/// is released at the second look, if no request used it in between: sizes that a program uses in turn keep their pages.
 void look_around(heap& h) noexcept {
   for (std::size_t lists = 0; h.look_next == &no_page && lists < num_classes; ++lists) {
     h.look_class = (h.look_class + 1) % num_classes;
@@ -211,8 +211,7 @@ void look_around(heap& h) noexcept {
   h.look_next = p->next;
   collect(p);
   if (p->used) return;
-  p->slow_at = 0;
-  release(h, p);
+  if (std::exchange(p->slow_at, 0) != stays) release(h, p);
 }
 
 /// Lists a page that was full. False if another thread is about to notify; the page then waits for that.

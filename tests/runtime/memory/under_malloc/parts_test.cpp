@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
@@ -185,6 +186,17 @@ TEST(Malloc, AThreadsMemoryIsFreeOnceAllOfItIsReturned) {
   }).join();
   trim();
   EXPECT_LE(count_spans().used_slices, before + 3);
+}
+
+// Not a new page each time, which took 25 times as long.
+TEST(Malloc, SizesInTurnKeepTheirPages) {
+  std::thread([] {
+    std::array<void*, 8> last{};
+    for (int round = 0; round < 20; ++round)
+      for (std::size_t k = 0; k < last.size(); ++k) give(last[k] = take(3000 + 700 * k));
+    for (std::size_t k = 0; k < last.size(); ++k)
+      EXPECT_EQ(usable_bytes(last[k]), class_size(class_of(3000 + 700 * k)));
+  }).join();
 }
 
 // So what it returns goes home in parcels.
