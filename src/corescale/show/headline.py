@@ -116,7 +116,7 @@ def _scaled(found: Scan, confidence: float) -> str:
 
 
 def _speedup(found: Scan, best: Row, confidence: float) -> str:
-    """The gain of the best level. It says that no level gains only if the intervals of all levels show it."""
+    """The gain of the best level. "No level gains" is said only if the intervals of all levels show it."""
     reference = "the serial program" if found.serial else counted(best.reference)
     if found.never_faster and sum(row.configuration != row.reference for row in found.rows) > 1:
         return f"nothing is faster than {reference} at {text.percent(confidence)}"
@@ -129,7 +129,7 @@ def _speedup(found: Scan, best: Row, confidence: float) -> str:
 
 
 def _leveled(found: Scan, best: Row, confidence: float) -> str:
-    """The gain of the best of other levels over the baseline at one p; each is named by the levels that differ."""
+    """The gain at one p of the best configuration over the baseline; their differing levels name them."""
     one, other = best.configuration, best.reference
     differ = {name for name, level in one.levels if other.get(name) != level}
     this, than = (text.clean(" ".join(f"{name}={level}" for name, level in each.levels if name in differ))
@@ -162,7 +162,7 @@ def failed(found: Scan) -> str:
 
 
 def weak(found: Scan, confidence: float) -> str:
-    """The efficiency at the largest p, the worst over loads."""
+    """The efficiency at the largest p, with the load where it is worst."""
     worst = found.worst
     assert worst is not None, "a level ran"
     share = text.join(text.share(worst.efficiency))
@@ -235,15 +235,14 @@ def _recommended(found: Recommendation) -> str:
 
 
 def _others(found: Recommendation) -> str:
-    """The note that others may be faster, if confirmation pairs refuted the candidate and nothing is proved about the
-    others."""
+    """The note that another configuration may be faster: pairs refuted the candidate, and nothing else is proved."""
     refuted = found.confirmation is not None and found.confirmation.verdict == "not faster"
     return "; whether another one is faster is not shown" if refuted else ""
 
 
 def _rest(found: Recommendation) -> str:
-    """Notes on the launch to use: its failures, and constraints that it is not shown to meet. Notes on candidates that
-    failed during confirmation, and on a faster one that failed at times."""
+    """Notes on the launch to use: its failures, and constraints that it is not shown to meet. Then notes on candidates
+    that failed during confirmation, and on a faster candidate that failed at times."""
     said = [f"{label(c.configuration)} {c.excluded or ''}" for c in found.eliminated]
     used = [c for c in found.candidates if c.configuration == found.chosen and c.failed[0] and c.excluded is None]
     said += [f"{label(c.configuration)} failed in {c.failed[0]} of {text.count(c.failed[1], 'launch', 'launches')}"
@@ -255,8 +254,8 @@ def _rest(found: Recommendation) -> str:
 
 
 def _excluding_baseline(found: Recommendation) -> str | None:
-    """If the baseline failed or breaks a constraint: the launch that does not, or that there is none. None otherwise,
-    and also if another launch is shown to be faster, because the baseline's failures do not matter then.
+    """The launch to use instead of a baseline that failed or breaks a constraint, or the words that there is none. None
+    if the baseline did neither. None also if another launch is shown to be faster: failures do not matter then.
     """
     faster = found.gain is not None and found.gain.low is not None and found.gain.low > 1
     if found.broken is None and (found.failing is None or faster):
@@ -279,9 +278,10 @@ def _excluding_baseline(found: Recommendation) -> str | None:
 
 
 def _bound(found: Recommendation) -> float | None:
-    """The largest share by which the launch to use may be slower than the best; None if it is not known. Also None if
-    nothing is decided and an estimate in the same table is larger. That estimate comes from other launches, but the two
-    would seem to contradict each other.
+    """The largest share by which the launch to use may be slower than the best; None if it is not known.
+
+    If nothing is decided, it is also None if an estimate in the same table is larger. The estimate comes from other
+    launches, but a reader would see a contradiction.
     """
     bound = next((c.regret.bound for c in found.candidates if c.configuration == found.chosen), None)
     if bound is None or bound > text.BOUND or len(_allowed(found)) < 2:
@@ -305,7 +305,7 @@ def _allowed(found: Recommendation) -> Sequence[Candidate]:
 
 def _looks_faster(candidate: Candidate) -> bool:
     """Whether its ratio, as the table shows it, is above 1."""
-    return float(text.times(candidate.ratio)[0].removesuffix("x").replace(text.UNKNOWN, "nan")) > 1
+    return 1 < round(candidate.ratio.estimate, text.decimals(candidate.ratio)) < math.inf
 
 
 def _raced(found: Recommendation) -> str:
@@ -484,8 +484,7 @@ def _spent(result: Result) -> str:
 
 
 def too_few(result: Result) -> str:
-    """The note that there were too few blocks for intervals, or on which bounds a race relies; empty if there were
-    enough."""
+    """The note that there were too few blocks for intervals; it names a race's bounds. Empty for enough blocks."""
     if not 0 < result.blocks < result.fewest_blocks:
         return ""
     why = f"{text.no_interval(result.confidence)} below {result.fewest_blocks} blocks"

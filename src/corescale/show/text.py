@@ -155,16 +155,16 @@ def than(this: str, other: str, gain: Interval, confidence: float) -> str:
     several = _several(this)
     faster = gain.estimate >= 1
     slowdown = gain.map(lambda ratio: 1 / ratio)
-    value, ends = times(gain if faster else slowdown)
-    whole, _, decimals = value.removesuffix("x").partition(".")
-    equal, word = whole == "1" and not decimals.strip("0"), "faster" if faster else "slower"
+    shown = gain if faster else slowdown
+    (value, ends), digits = times(shown), decimals(shown)
+    equal, word = round(shown.estimate, digits) == 1, "faster" if faster else "slower"
     decision = decide(slowdown)
     if decision == "too few blocks":
         looks = f"as fast as {other}" if equal else f"{value} {word} than {other}"
         return f"{this} {'look' if several else 'looks'} {looks}, but there is {no_interval(confidence)}"
     if decision == "no difference shown":
         return f"{decision}: {as_fast(this, other, gain, confidence)}"
-    said = f"less than {50 * 10.0 ** -len(decimals):g}%" if equal else value
+    said = f"less than {50 * 10.0**-digits:g}%" if equal else value
     return f"{this} {'are' if several else 'is'} {said} {word} than {join((other, ends))}{at_confidence(confidence)}"
 
 
@@ -179,17 +179,28 @@ def _several(this: str) -> bool:
 
 
 def _shown(interval: Interval, unit: str, factor: float, *, least: int, most: int = 4) -> Shown:
-    """The number and its interval, with so many decimals that the half width has 3 to 29 units in the last digit."""
+    """The number and its interval. An interval without width is not shown."""
     if not math.isfinite(interval.estimate):
         return UNKNOWN, ""
+    digits = decimals(interval, factor, least=least, most=most)
+    value = f"{interval.estimate * factor:z.{digits}f}{unit}"
+    if interval.low is None or interval.high is None or _has_no_width(interval):
+        return value, ""
+    return value, f"[{interval.low * factor:z.{digits}f}, {interval.high * factor:z.{digits}f}]"
+
+
+def decimals(interval: Interval, factor: float = 1, *, least: int = 2, most: int = 4) -> int:
+    """The decimals of a shown number: the half width of its interval has 3 to 29 units in the last one. By default for
+    `times`. A number without an interval has three significant digits."""
     value, half = interval.estimate * factor, (interval.half_width or 0) * factor
+    if not (math.isfinite(value) and math.isfinite(half)):
+        return least
     if interval.low is None or interval.high is None:
-        digits = 2 - math.floor(math.log10(abs(value))) if value else 0
-        return f"{value:z.{min(max(digits, least), most)}f}{unit}", ""
-    if half <= abs(value) * 1e-9:
-        return f"{value:z.{least}f}{unit}", ""
-    decimals = min(max(-math.floor(math.log10(half / 3)), least), most) if math.isfinite(half) else least
-    return (
-        f"{value:z.{decimals}f}{unit}",
-        f"[{interval.low * factor:z.{decimals}f}, {interval.high * factor:z.{decimals}f}]",
-    )
+        wanted = 2 - math.floor(math.log10(abs(value))) if value else 0
+    else:
+        wanted = least if _has_no_width(interval) else -math.floor(math.log10(half / 3))
+    return min(max(wanted, least), most)
+
+
+def _has_no_width(interval: Interval) -> bool:
+    return (interval.half_width or 0) <= abs(interval.estimate) * 1e-9

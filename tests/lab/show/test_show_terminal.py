@@ -214,6 +214,14 @@ def test_digits_follow_the_interval(estimate: float, low: float | None, high: fl
     assert text.join(text.times(Interval(estimate, low, high, None, 8))) == said
 
 
+@pytest.mark.parametrize(("estimate", "half"), [(1.0042, 0.1), (1.0042, 0.004), (1.0051, 0.1), (12.0, 4), (1.3, 0)])
+def test_a_ratio_rounds_to_the_number_that_is_shown(estimate: float, half: float) -> None:
+    """What is said to be faster, slower or equal follows from the rounded ratio."""
+    ratio = Interval(estimate, estimate - half, estimate + half, None, 8)
+    assert f"{round(estimate, digits := text.decimals(ratio)):.{digits}f}x" == text.times(ratio)[0]
+    assert round(1.0042, text.decimals(Interval(1.0042, 0.9, 1.1, None, 8))) == 1
+
+
 @pytest.mark.parametrize(
     ("value", "said"), [(1.234, "1.23 s"), (0.0841, "84.1 ms"), (12e-6, "12.0 us"), (100.0, "100 s"), (0.0, "0 us")]
 )
