@@ -152,8 +152,8 @@ def chosen_tables(here: Launches) -> None:
     count = here.threads[-1]
     print(f"\n## The formula's block, auto's, fitted ones, and the measured best: {threads_of(count)}")
     print(
-        "\nA cell has the block in iterations (the largest, if blocks shrink), and the time over that of the best\n"
-        "block. Fitted models are fitted to the bodies of this table, and take the times of neighbouring blocks."
+        "\nA cell has the block in iterations, and its time divided by the best block's. If blocks shrink, it has the\n"
+        "largest. Models are fitted to the bodies of this table; the times of their blocks are interpolated."
     )
     bodies = [body for body in here.shares if here.sweep(body, count)]
     models = fitted(here, bodies)
@@ -207,10 +207,10 @@ def comparison(here: Comparison) -> None:
         heads = ("Taskflow", "CostModel", "block sizes", *PARTS)
         table((f"unit_{varied}", *heads, *(f"printed gain, {one}" for one in platforms)), lines)
     print(
-        "\nThe gain, Taskflow's time over CostModel's, is the product of three ratios of times. 'Its own' is\n"
-        "Taskflow over its own policy on our threads, which sleep and are not pinned. 'By sleep' is these threads\n"
-        "over threads that spin, each pinned to its CPU. 'By blocks' is Taskflow's policy over CostModel, both on\n"
-        "threads that spin.\n"
+        "\nThe gain is Taskflow's time divided by CostModel's, and the product of three such ratios. 'Its own'\n"
+        "compares Taskflow with its own policy on our threads, which sleep and are not pinned. 'By sleep' compares\n"
+        "these threads with threads that spin, each pinned to its CPU. 'By blocks' compares Taskflow's policy with\n"
+        "CostModel, both on threads that spin.\n"
     )
     said_of("The fastest call", here.clocks, bodies)
     said_of("The mean of all calls", here.means, bodies)

@@ -163,8 +163,8 @@ def main() -> None:
     results = [platform({key: one for key, one in tables.items() if key[0] == which}) for which in platforms]
     measured, said, held, predicted = (np.concatenate(parts) for parts in zip(*results, strict=True))
     print(
-        f"\nThe median error of all {len(measured)} cells is {median_error(measured, said):.1%}. Of the {len(held)} "
-        f"cells whose body is held out it is {median_error(held, predicted):.1%}."
+        f"\nThe median error of all {len(measured)} cells is {median_error(measured, said):.1%}. It is "
+        f"{median_error(held, predicted):.1%} for the {len(held)} cells that are predicted without their body."
     )
     constants()
 

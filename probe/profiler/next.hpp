@@ -17,14 +17,14 @@ class Symbol {
   constexpr explicit Symbol(const char* name, const char* version = nullptr)
       : name_(name), version_(version) {}
 
-  // The function that a call from `caller` would reach, in the loader's order: first in libraries that all objects see, then in those of
-  // the caller's object, then in the runtime of the thread's parallel region. Null if there is none.
+  // The function that a call from `caller` would reach; null if there is none. The order of search is the loader's: libraries that all
+  // objects see, libraries of the caller's object, the runtime of the thread's parallel region.
   void* reached_from(const void* caller) {
     void* const found = everyones_.load(std::memory_order_acquire);
     return __builtin_expect(found != nullptr, 1) ? found : found_for(caller, true);
   }
 
-  // The function of this name in the library that has `code`, or in those that it needs.
+  // The function of this name in the library that has `code`, or in a library that it needs.
   void* beside(const void* code) { return found_for(code, false); }
 
  private:
@@ -46,7 +46,7 @@ class Symbol {
   Entry entry_[most_objects]{};
 };
 
-// The same with its type.
+// The same, with the function's type.
 template <class Function>
 class Next : Symbol {
  public:
@@ -69,7 +69,7 @@ void note_first_objects();
 #define REAL_FROM(from, name, ...)                                            \
   static constinit corescale::profiler::Next<__VA_ARGS__> next_##name(#name); \
   auto* const real_##name = next_##name.reached_from(from)
-// The same in an exported function, for its caller; some have several versions, and the unversioned name gives the oldest.
+// The same, for the caller of an exported function. Of a function with several versions, the name without a version is the oldest.
 #define REAL_NEW(name, version, ...)                                                   \
   static constinit corescale::profiler::Next<__VA_ARGS__> next_##name(#name, version); \
   auto* const real_##name = next_##name.reached_from(__builtin_return_address(0))

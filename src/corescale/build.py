@@ -21,7 +21,7 @@ def described() -> str:
 
 
 def _commit() -> str:
-    """The commit that the build recorded, else that of the source tree by git; `unknown` if there is neither."""
+    """The commit that the build recorded, else the commit of the source tree; `unknown` if there is neither."""
     written = _PACKAGE / "commit"
     if written.is_file():
         return written.read_text().strip()

@@ -17,8 +17,7 @@ FRAME = re.compile(
     r"|[\w./*()-]+\.[\w()*.-]+\(.*\)$|stack backtrace:|note: run with |Node\.js v"
     r"|(Try|See|Use|Run|Type|For more) .*--help"
 )
-"""matches lines that come after the reason: those of a stack trace in Java, Go, Rust or JavaScript, or a hint to a help
-page"""
+"""matches lines that come after the reason: a stack trace in Java, Go, Rust or JavaScript, or a hint to a help page"""
 
 
 NOTICE = re.compile(r"Picked up \w+: ")

@@ -34,7 +34,7 @@ class Entry:
 
     @property
     def series(self) -> tuple[str, str]:
-        """The key of comparable numbers: those of one command on one machine."""
+        """The key of comparable numbers, which come from one command on one machine."""
         return self.machine, self.name
 
 

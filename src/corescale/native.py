@@ -55,7 +55,7 @@ def _candidates(roots: list[Path], places: tuple[str, ...], name: str) -> Iterat
 
 
 def _installed() -> list[Path]:
-    """The folder that CORESCALE_NATIVE names, then that of the package."""
+    """The folder that CORESCALE_NATIVE names, then the package's folder."""
     chosen = os.environ.get("CORESCALE_NATIVE")
     return [Path(chosen).resolve(), _PACKAGE] if chosen else [_PACKAGE]
 

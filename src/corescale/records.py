@@ -136,13 +136,13 @@ class Noise:
     runqueue_wait: float = 0.0
     """seconds that the program's threads waited for a core (schedstat): a lower bound if `sampled`"""
     on_cpu: float | None = None
-    """seconds that the same threads ran, in the same samples; they waited for runqueue_wait / (runqueue_wait + on_cpu)
-    of the time. None if the kernel does not report it, and in earlier versions"""
+    """seconds that the same threads ran, in the same samples. They waited for a share of
+    runqueue_wait / (runqueue_wait + on_cpu). None if the kernel does not report it, and in earlier versions"""
     sampled: bool = False
-    """whether the last sample of some thread was before its end: both times then lack what came after it"""
+    """whether a thread ran on after its last sample, so that both times lack its last part"""
     foreign: float | None = None
-    """estimated seconds that other programs and the kernel ran on the CPUs that the launch could use; None if the time
-    of the launch or of one of these CPUs is not known, and in earlier versions"""
+    """estimated seconds that other programs and the kernel ran on the CPUs that the launch could use. None in earlier
+    versions, and if the time of the launch, or of one of these CPUs, is not known"""
     cpus: int | None = None
     """the number of these CPUs; None in earlier versions"""
 
@@ -176,11 +176,11 @@ class Record:
     status: Status
     exit_code: int
     paid: float | None = None
-    """seconds from the end of the launch before it to its own, by the clock of the machine here: its part of a budget.
-    Waiting for nodes is not counted. Waiting for quiet CPUs is counted only if a budget was typed. None if the clock is
+    """its part of a budget: seconds from the end of the launch before to its own end, by this machine's clock. Waiting
+    for nodes is not counted. Waiting for quiet CPUs is counted only if a budget was typed. None if the clock is
     virtual, and in earlier versions"""
     wall_kind: Literal["launcher", "rank"] = "launcher"
-    """what `wall` is the time of: the program started here, or, if the starter of ranks may queue, the slowest rank"""
+    """whose time `wall` is: the program started here, or the slowest rank if the starter of ranks may queue"""
     let_fail: bool = False
     """whether the launch counts although it failed (option -i)"""
     user: float = 0.0
@@ -188,7 +188,7 @@ class Record:
     peak_memory: int = 0
     peak_memory_kind: Literal["anonymous", "anonymous-sum", "process", "none", "cgroup", "sampled"] = "none"
     """Kinds are never compared with each other. `process`: ru_maxrss of the largest process, as in GNU time. `sampled`:
-    a lower bound of it. The others come from earlier versions, and are sampled sums over the tree."""
+    a lower bound of that. The other kinds are sampled sums over the tree, by earlier versions."""
     tree_memory: int = 0
     """largest sampled anonymous memory of all processes together"""
     tree_memory_kind: Literal["group", "sum", "none"] = "none"
@@ -196,13 +196,13 @@ class Record:
     bounds: Mapping[str, Bound] = field(default_factory=dict)
     """Figures that are bounds or estimates, by name: `user`, `noise.steal`."""
     cpu_kind: Literal["group", "reaped", "sampled", ""] = ""
-    """Kind of `user` and `system`. `group`: the control group's, with every process of the tree; none was seen to leave
-    the group. `reaped`: of the processes whose parents waited for them. `sampled`: a lower bound. Empty: not known, in
-    earlier versions."""
+    """Kind of `user` and `system`. `group`: of the control group, which no process of the tree was seen to leave.
+    `reaped`: of the processes whose parents waited for them. `sampled`: a lower bound. Empty: not known, in earlier
+    versions."""
     processes: tuple[Process, ...] = ()
     proved: tuple[tuple[str, str], ...] = ()
-    """each program in which the libraries had been detected before and had to be detected again: executable, and name
-    at its end"""
+    """each program in which the libraries were detected before, so that this launch had to detect them again: its
+    executable, and its name at its end"""
     threads_asked: int = 1
     """p of the layout"""
     regions: tuple[Region, ...] = ()

@@ -30,7 +30,7 @@ class Data : public testing::Test {
     std::ofstream(folder / file) << text.replace(at, what.size(), with);
   }
 
-  /// Line `number` of a file, the headings being the first.
+  /// Line `number` of a file. Line 1 has the headings.
   std::string line(const std::string& file, int number) const {
     std::ifstream in(folder / file);
     std::string text;

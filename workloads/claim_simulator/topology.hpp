@@ -21,8 +21,8 @@ inline std::vector<int> groups_of_cores(const std::string& description) {
   }
 }
 
-/// Puts the case on a machine by hwloc's synthetic description, such as "package:2 l3:1 core:24 pu:1": a thread on each core, or on as
-/// many cores as `threads` says, and the L3 domains that these span. Throws driver::Error.
+/// Puts the case on a machine by hwloc's synthetic description, such as "package:2 l3:1 core:24 pu:1". The case then has a thread on each
+/// core, or on as many cores as `threads` says, and the L3 domains of these cores. Throws driver::Error.
 inline void place_on(Case& one, const std::string& description, bool on_every_core) {
   const std::vector<int> groups = groups_of_cores(description);
   const auto cores = static_cast<double>(groups.size());

@@ -11,7 +11,7 @@
 
 namespace driver {
 
-/// What oneTBB's allocator templates do, for Allocator and for objects; keep no account. Throw std::bad_alloc.
+/// A heap by oneTBB's allocator templates, for Allocator and for objects. It keeps no account. Throws std::bad_alloc.
 template <template <class> class Template>
 struct TbbHeap : PlainHeap {
   static void* allocate(std::size_t bytes) { return Template<std::byte>().allocate(bytes); }

@@ -9,23 +9,23 @@
 // -DCORESCALE_CPPAD=FOLDER names the folder where it is installed.
 namespace multi_newton::cppad {
 
-/// CppAD's allocator for a team; an object at a time. It does not tell the threads apart outside `begin()` and `end()`.
+/// CppAD's allocator for a team. There is one object at a time. Only between `begin()` and `end()` does it distinguish the threads.
 class Session {
  public:
-  /// `hold`: memory that is returned stays with its thread (CppAD's hold_memory). Throws driver::Error where this build has no CppAD.
+  /// With `hold`, memory that is returned stays with its thread (CppAD's hold_memory). Throws driver::Error if this build has no CppAD.
   Session(std::size_t threads, bool hold);
 
-  void begin();  ///< by the master, before the team works
-  void end();    ///< by the master, after it
+  void begin();  ///< the master calls it before the team works
+  void end();    ///< the master calls it when the team has worked
 
-  /// By each thread of the team, before it differentiates.
+  /// Each thread of the team calls it before it differentiates.
   static void enter(std::size_t thread);
 
  private:
   std::size_t threads_;
 };
 
-/// A new recording at the point, dropped after one forward sweep, as in CppAD's own benchmark. For the functions of functions.hpp.
+/// Records f, a function of functions.hpp, at the point, and drops the recording after one forward sweep, as CppAD's own benchmark does.
 template <class Function>
 Point differentiate(const Function& f, double x);
 

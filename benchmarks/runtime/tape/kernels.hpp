@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is differentiated: the same code for every number type, called with the arguments of `at`.
+// The functions that are differentiated. Every number type runs the same code, with the arguments of `at`.
 #pragma once
 
 #include <array>

@@ -37,7 +37,7 @@ UNSEEN = "no library could be loaded into it: it is linked statically, set-user-
 FULL = "a trace had too little room: free 17 MB of disk in the temporary folder (TMPDIR), or raise ulimit -f"
 NO_RANKS = "no rank called MPI: it is no MPI program, and what its ranks did is booked as one program's"
 SHARE_OF_BUDGET = 0.25
-"""largest share of the budget for equal launches, which show the scatter, and the same share for launches of copies"""
+"""largest share of the budget for equal launches, which show the scatter; launches of copies have as much again"""
 
 Note = Callable[[str], object]
 """Takes a note on a result, one line each time."""
@@ -51,7 +51,7 @@ def unwatched(said: str) -> None:
 
 
 Loadable = Callable[[measuring.Declare, ScanRequest, Machine], store.Run]
-"""Measures; if no allocator can be preloaded, leaves other allocators out."""
+"""Measures an experiment, without its other allocators if none can be preloaded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +195,7 @@ def explained(
 
 
 def _unseen(seen: Profiled) -> float:
-    """CPU seconds of programs that have no profile; 0 if they are no more than loading the profiled programs takes."""
+    """CPU seconds of programs that have no profile; 0 if loading the profiled programs may have taken all of them."""
     whole = seen.report.user + seen.report.system
     unseen = whole - sum(profile.cpu for profile in seen.profiles)
     return unseen if unseen > max(0.1, 0.05 * whole) else 0.0
@@ -236,7 +236,7 @@ def _swaps(
     note: Note,
     loadable: Loadable,
 ) -> tuple[Swap, ...]:
-    """The gain from each single change, if there is time to gain and the budget pays for an interval."""
+    """The gain from each single change. Nothing is tried without rows to gain from or budget for an interval."""
     names = [name for name in worth_swapping(booked) if name in possible]
     if left := [CHANGES[name].words for name in possible if name not in names]:
         note(f"not swapped: {', '.join(left)}: less than {WORTH:.0%} of the thread-seconds could come back")

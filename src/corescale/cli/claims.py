@@ -78,7 +78,7 @@ def shipped_as(title: str) -> str:
 
 
 def verdicts(run: store.Run, found: Result, machine: str, study: str = "") -> Iterator[declared.Verdict]:
-    """A line of the ledger for each answer. `machine`, `study`: names to use instead of those of the run."""
+    """A line of the ledger for each answer. `machine` and `study` replace the run's own names."""
     name, study = machine or machine_name(found.environment), study or shipped_as(found.experiment.study.title)
     for answer in found.conclusion.answers if isinstance(found.conclusion, Study) else ():
         at = " ".join(f"{level}={value}" for level, value in answer.at.items())

@@ -187,8 +187,8 @@ def _time(experiment: Experiment, amount: Amount, known: Known, root: Path, mach
 
 
 def _limit(stop: Stop) -> str:
-    """What the budget limits: a typed budget, or that of a race, ends the run. The default budget does not end it
-    before there is an interval."""
+    """What the budget limits. A typed budget ends the run, and so does the budget of a race. The default budget ends
+    no run before there is an interval."""
     if stop.budget is None:
         return ""
     budget = text.duration(stop.budget)

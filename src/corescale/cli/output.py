@@ -194,9 +194,12 @@ def console(*, stderr: bool = False) -> Console:
 def exit_code(conclusion: Conclusion, launches: Sequence[Record] = (), stop: Decision | None = None) -> ExitCode:
     """OK, or the exit code of a gate; PROGRAM if none of the launches that count succeeded.
 
-    INCONCLUSIVE: a scan or comparison without an interval, or in which something never succeeded; launches of which
-    none gave the response or met the constraint; a weak scan whose work turned out uneven; a tune whose budget ended
-    before anything was compared or decided; a single command whose budget ended before its time had an interval.
+    INCONCLUSIVE has these reasons:
+    - a scan or comparison has no interval, or something in it never succeeded;
+    - no launch gave the response or met the constraint;
+    - the work of a weak scan turned out uneven;
+    - the budget of a tune ended before anything was compared or decided;
+    - the budget of a single command ended before its time had an interval.
     """
     if launches and not any(record.ok for record in launches):
         return ExitCode.PROGRAM

@@ -38,7 +38,7 @@ OURS = {
 """Options that come before a verb, or that only some verbs have."""
 
 LIMITS = {"--budget": "--budget 60s limits it", "--runs": "-r N makes exactly N blocks"}
-"""How a run is limited; the first one that the verb has is named."""
+"""Options that limit a run; an error names the first one that the verb has."""
 
 LIMITING = (*LIMITS, "-r", "-m", "--min-runs", "-M", "--max-runs")
 
@@ -76,8 +76,7 @@ def _remedy(error: Any, verb: str, words: Sequence[str]) -> str:
 
 
 def _known(error: Any, verb: str) -> str:
-    """What this verb has instead of an option that hyperfine, another verb or an earlier habit has; empty if the option
-    is none of these."""
+    """The option that replaces an unknown one, which is from hyperfine, another verb or habit; empty if none does."""
     name, unknown = str(getattr(error, "option_name", "")), hasattr(error, "possibilities")
     if (theirs := HYPERFINE.get(name, "")) or not unknown:  # what is known may only lack its value
         return theirs
@@ -86,7 +85,7 @@ def _known(error: Any, verb: str) -> str:
 
 
 def _near(error: Any, verb: str) -> str:
-    """The other verbs that have this option, which is then no mistyped one; else the option or word nearest to it."""
+    """The other verbs that have this option, if there are any; else the nearest option or word, for a mistyped one."""
     if hasattr(error, "possibilities") and (others := _verbs_with(str(error.option_name))):
         return f"it is an option of {', '.join(others)}; {_help(verb)}"
     near = getattr(error, "possibilities", None) or re.findall(r"Did you mean '(\S+)'", error.format_message())

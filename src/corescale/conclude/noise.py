@@ -56,8 +56,8 @@ def _foreign(record: Record) -> float:
 
 
 FULL = 0.9
-"""if a program used at least this share of its CPUs' time, its threads waited for each other's CPUs, not for those of
-other programs"""
+"""if a program used at least this share of its CPUs' time, its threads waited for each other, not for other
+programs"""
 
 
 def _waits_for_itself(record: Record) -> bool:

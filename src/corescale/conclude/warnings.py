@@ -70,8 +70,7 @@ def _unreported(records: Sequence[Record], experiment: Experiment) -> Iterator[s
 
 
 def _recorded(records: Sequence[Record], experiment: Experiment) -> tuple[list[str], list[str]]:
-    """The warnings that records carry: those of launches that failed and still count, and those of all other
-    launches."""
+    """The warnings that records carry, in two lists: of launches that failed and still count, and of all launches."""
     failed = [(experiment.command(record.configuration).name, outcome(record)) for record in records if record.let_fail]
     failing = Counter(f"{name} {said}, and counts: -i" for name, said in failed).items()
     recorded = Counter(said for record in records for said in record.warnings).items()
@@ -102,7 +101,7 @@ def _left_running(records: Sequence[Record]) -> Iterator[str]:
 
 
 def _flagged(flags: Sequence[noise.Flag], timed: Sequence[Record], width: float | None) -> tuple[list[str], list[str]]:
-    """A sentence on the first broken rule, with the differences that can still be seen, and one on each broken rule."""
+    """A sentence on the first broken rule, which says what differences can still be seen; and a line for each rule."""
     blocks = len({record.block for record in timed})
     busy, lines = list[str](), list[str]()
     for name in dict.fromkeys(flag.rule for flag in flags):

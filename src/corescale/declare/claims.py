@@ -56,7 +56,7 @@ def verdicts() -> list[Verdict]:
 
 
 def recorded(known: Sequence[Verdict], new: Sequence[Verdict]) -> list[Verdict]:
-    """The known verdicts; a run's verdicts replace those of its machine and study."""
+    """The known verdicts and the new ones, which replace all known verdicts of their machine and study."""
     renewed = {(one.machine, one.study) for one in new}
     kept = [one for one in known if (one.machine, one.study) not in renewed]
     return sorted([*kept, *new], key=lambda one: (one.study, one.machine))

@@ -22,7 +22,7 @@ def detected(records: Sequence[Record]) -> frozenset[str] | None:
 
 
 def to_set(experiment: Experiment, records: Sequence[Record]) -> frozenset[str] | None:
-    """The known variables that a launch line must set: those that the programs read; None for all.
+    """The known variables that a launch line must set, because the programs read them; None for all.
 
     If several numbers of threads were compared, and env reads may have been missed (as in ranks on other machines), all
     thread variables stay.
@@ -35,8 +35,8 @@ def to_set(experiment: Experiment, records: Sequence[Record]) -> frozenset[str] 
 
 
 def distinguishable(experiment: Experiment, reads: Collection[str] | None) -> tuple[Configuration, ...]:
-    """The configurations that are different launches. Of those that differ only in `ineffective` factors, it keeps the
-    one with the baseline's levels, or else the first."""
+    """The configurations that are different launches. If some differ only in `ineffective` factors, it keeps the one
+    with the baseline's levels, or else the first."""
     everyone, names = configurations(experiment), ineffective(experiment, reads)
     if not names:
         return everyone
@@ -90,7 +90,7 @@ def unread(experiment: Experiment, reads: Collection[str] | None) -> Unread:
 
 
 def reads_show_p(experiment: Experiment) -> bool:
-    """Whether env reads show if p reaches the programs: they do for ranks, and for threads that only variables set."""
+    """Whether env reads show that p reaches the programs. They can for ranks, and if only variables set the threads."""
     return _by_variables(experiment) or _of_ranks(experiment)
 
 
@@ -105,7 +105,7 @@ def _makers(experiment: Experiment) -> set[str]:
 
 
 def _by_variables(experiment: Experiment) -> bool:
-    """Whether the number of threads reaches the program only through variables, and not through a hook either."""
+    """Whether the number of threads reaches the program only through variables: not its command, and not a hook."""
     used = _placeholders(experiment) & {"threads", "p"}
     other = experiment.derived or experiment.along or used or _several_programs(experiment)
     return _makers(experiment) == {"threads"} and not other

@@ -149,7 +149,7 @@ def configuration(experiment: Experiment, levels: Mapping[str, Level]) -> Config
 
 
 def choices_of_programs(experiment: Experiment) -> tuple[Configuration, ...]:
-    """One configuration for each choice of programs and libraries: the first of those that differ only in other levels.
+    """One configuration for each choice of programs and libraries: the first one that makes this choice.
 
     Words that may name a program or file are the first word of a command, any word with a slash, and every word of a
     shell command.

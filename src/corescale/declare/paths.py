@@ -19,7 +19,7 @@ def real(path: str | Path) -> Path:
 
 
 def is_pipe(path: str | Path) -> bool:
-    """Whether the file can be read only once, like that of `<(COMMAND)`; never raises."""
+    """Whether the file can be read only once, as the one that `<(COMMAND)` names; never raises."""
     try:
         return stat.S_ISFIFO(Path(path).stat().st_mode)
     except (OSError, ValueError):

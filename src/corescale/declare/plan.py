@@ -120,7 +120,7 @@ def next_pair(
 
 
 def counted_pairs(records: Sequence[Record], other: Configuration) -> list[int]:
-    """The confirmation pairs of a configuration that count: all but those that repeat the order of the block before.
+    """The confirmation pairs of a configuration that count: a pair that repeats the order of the last one does not.
 
     It depends only on the recorded orders. Earlier versions planned no looks and drew every order, so that orders
     repeat by chance; in such runs all pairs count.

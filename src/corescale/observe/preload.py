@@ -82,8 +82,8 @@ def judge(report: SpawnReport, libraries: Iterable[Path], detected: Sequence[Sig
 
 
 def failed(notes: Iterable[str], libraries: Iterable[Path]) -> PreloadError:
-    """The error for a program that succeeds, but fails when it is traced with these libraries. `notes`: those of the
-    trace."""
+    """The error for a program that succeeds, but fails when it is traced with these libraries. `notes` are the
+    trace's."""
     return PreloadError(
         "; ".join(notes) or "the traced launch failed",
         where=" and ".join(dict.fromkeys(map(_factor, libraries))),

@@ -190,7 +190,7 @@ def _area(path: Path, offset: int, kind: Any, count: int) -> Any:
 
 
 def _shares(header: Any, threads: Any, unbooked: int) -> dict[str, float]:
-    """The shares that threads booked, plus those that a killed program could not book any more; and `alone`, which
+    """The shares that threads booked, plus the time that a killed program could no longer book; and `alone`, which
     overlaps them."""
     sums = threads["share"].sum(axis=0)
     found = {name: seconds(value) for name, value in zip(SHARES, sums, strict=True)}

@@ -135,10 +135,10 @@ def afar(
 def ended(
     report: SpawnReport, scratch: Scratch, chatter: re.Pattern[str] | None = None
 ) -> tuple[SpawnReport, dict[int, SpawnReport]]:
-    """How a launch ended, and the reports of the ranks that came to their end. `report` is that of the program that
+    """How a launch ended, and the reports of the ranks that came to their end. `report` is about the program that
     started the ranks.
 
-    Unless the launch was stopped, its status is that of the first rank that failed by itself. Its last lines of output
+    Unless the launch was stopped, it has the status of the first rank that failed by itself. Its last lines of output
     omit `chatter`.
     """
     deleted = not (scratch.folder / "ranks" / LEAF).exists()

@@ -82,7 +82,7 @@ def run(
     first: Callable[[], None] = lambda: None,
 ) -> tuple[Record, ...]:
     """Launches the blocks that `policy` asks for, continuing where `store` ended, and keeps their records. Returns
-    those of complete blocks.
+    the records of complete blocks.
 
     On any error, and on Ctrl-C, no process of the program is left running, the current block is abandoned, and the
     records so far are kept. Raises ProgramError if every launch of the first block fails, if the baseline fails there

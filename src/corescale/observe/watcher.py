@@ -28,7 +28,7 @@ class Watcher:
         """A launch has ended, and its record is kept."""
 
     def block_done(self, number: int, records: Sequence[Record]) -> None:
-        """A block is complete; `records` are those of all complete blocks."""
+        """A block is complete; `records` has all complete blocks."""
 
     def note(self, text: str) -> None:
         """Something to know in addition to the numbers."""

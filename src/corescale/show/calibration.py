@@ -71,7 +71,7 @@ def scores(found: Scores) -> Table:
 
 
 def fitted(found: Scores, calibrated: Mapping[str, float]) -> Table:
-    """The constants from a fit to all cases, next to those that calibrate measured directly."""
+    """The constants from a fit to all cases, next to the constants that calibrate measured directly."""
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, title="constants of loop time, fitted to all cases")
     shown.caption = (
         "Constants that no loop here determines are left out. A fitted one explains times, whatever else is in them;\n"

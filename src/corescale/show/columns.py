@@ -104,7 +104,7 @@ DECISION, GATE = _words({"enum": [*get_args(Decision)]}), _words({"enum": [*get_
 
 
 def _lost(row: Row, result: Result) -> Interval:
-    """Core time that brought no speedup. Its interval follows from that of the efficiency, with T taken as known."""
+    """Core time that brought no speedup. Its interval follows from the efficiency's, with T taken as known."""
     if result.experiment.response.startswith("metric:"):
         return Interval(math.nan, None, None, None, 0)
     return row.efficiency.map(lambda efficiency: row.p * row.time.estimate * (1 - efficiency))

@@ -8,7 +8,7 @@ from corescale.show import text
 
 
 def current(untyped: tuple[tuple[str, Level], ...]) -> str:
-    """The baseline in a sentence: `your current launch`, or those of its levels that differ from the shell's."""
+    """The baseline in a sentence: `your current launch`, or its levels as far as the shell does not set them."""
     return label(Configuration(untyped)) if untyped else "your current launch"
 
 

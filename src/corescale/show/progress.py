@@ -33,8 +33,8 @@ PHASES = {"warmup": "warming up", "rehearse": "rehearsing", "measure": "measurin
 
 
 def create(experiment: Experiment, *, quiet: bool = False, stream: TextIO | None = None) -> Watcher:
-    """The watcher: silent if asked for (notes also appear as warnings with the result), Fancy on a terminal, else
-    Plain."""
+    """The watcher: silent if `quiet`, Fancy on a terminal, else Plain. A silent one loses no note, because the result
+    has notes as warnings."""
     console = Console(file=stream or sys.stderr)
     kind: type[Shown] = Shown if quiet else Fancy if console.is_terminal else Plain
     return kind(experiment, console)
@@ -280,7 +280,7 @@ def best_so_far(records: Sequence[Record], experiment: Experiment) -> str:
 
 
 def _reference(experiment: Experiment, usable: Sequence[Configuration]) -> Configuration | None:
-    """The baseline; in a scan, that at the smallest p."""
+    """The baseline; in a scan, the configuration with the smallest p."""
     if experiment.scans:
         return min(usable, key=lambda c: c.layout.p, default=None)
     now = baseline(experiment)

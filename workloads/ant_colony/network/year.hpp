@@ -79,8 +79,8 @@ class Timed {
 /// Returns when every rank has come here, so that no merge counts the time of a slower rank as its own.
 void await(const driver::Ranks& ranks, double& seconds);
 
-/// The winner of each month among the ranks, by worth, then by iteration. Rank 0 gets its solution, by at most one message a month: none if
-/// rank 0 has won. Adds what was sent to `year`.
+/// Finds the winner of each month among the ranks, by worth, then by iteration. If it is not rank 0, it sends its solution there, in one
+/// message. Adds to `year` what was sent.
 void merge(const driver::Ranks& ranks, int iterations, std::span<Solution> months, Year& year);
 
 /// The result of a month as rank 0 keeps it.

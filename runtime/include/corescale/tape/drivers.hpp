@@ -19,7 +19,7 @@ std::vector<real<Base>> variables(gradient_tape<Base, Alloc>& tape, std::span<co
   return all;
 }
 
-/// A value and the derivatives of it.
+/// A value and its derivatives.
 template <class Base, class Derivatives>
 struct with_derivatives {
   Base value;
@@ -63,8 +63,8 @@ std::vector<Base> jacobian(Function&& f, std::span<const Base> x) {
   return record<Base>(std::forward<Function>(f), x).jacobian(x);
 }
 
-/// The Hessian of a function to one number, times v, from one recording over series of order 1 and one reverse sweep. It is faster than a
-/// recorded function's hessian_vector(), if only one product is needed.
+/// The Hessian of a function to one number, times v. It takes one recording over series of order 1 and one reverse sweep. If only one product
+/// is needed, it is faster than a recorded function's hessian_vector().
 template <class Base, class Function>
 std::vector<Base> hessian_vector(Function&& f, std::span<const Base> x, std::span<const Base> v) {
   using line = series<Base, 1>;
@@ -87,12 +87,11 @@ std::vector<Base> hessian(Function&& f, std::span<const Base> x) {
   return record<Base>(std::forward<Function>(f), x).hessian(x, std::span(&one, 1));
 }
 
-/// The sum of term(i, x) for i < terms, and its gradient, over the threads of a reduction: the terms are divided
-/// into parts, each part is one recording and one reverse sweep on the tape of the thread that takes it, and the
-/// parts' gradients are added by `reduce`, in order if that keeps an order. The parts do not depend on the number of threads, so an
-/// ordered reduction gives the same bits for any team.
+/// The sum of term(i, x) for i < terms, and its gradient, by the threads of a reduction. The terms are divided into parts. Each part is one
+/// recording and one reverse sweep, on a tape of the thread that takes it. `reduce` adds the gradients of the parts. The parts do not depend
+/// on the number of threads, so a reduction that keeps their order gives the same bits for any team.
 ///
-/// reduce(parts, identity, body, combine) is corescale::parallel_reduce with a team, or any other:
+/// reduce(parts, identity, body, combine) is any reduction, such as corescale::parallel_reduce with a team:
 ///
 ///     [&](auto parts, auto identity, auto body, auto combine) {
 ///       return parallel_reduce(team, 0u, parts, identity, body, combine, reduction::deterministic);

@@ -17,15 +17,14 @@ namespace corescale::inline v0 {
 template <class Base, class Alloc>
 class gradient_tape;
 
-/// A recorded function y = f(x) from n variables to m results, which can be evaluated at other points and
-/// differentiated there, to any order. gradient_tape::finish() makes it. Its current point is at first the one where it was recorded, and
-/// after forward(x) it is x.
+/// A recorded function y = f(x) from n variables to m results. It can be evaluated at other points and differentiated there, to any order.
+/// gradient_tape::finish() makes it. Its current point is the one where it was recorded, and after forward(x) it is x.
 ///
-/// Memory       As of the recording (gradient_tape.hpp); 8 bytes per statement more after forward(), 8 more after tangent() or reverse();
-///              while they run, 32 in hessian_vector() and 2 (order + 1) numbers in taylor() and reverse_taylor().
-/// Complexity   Each sweep is linear in the operations; over series of order d, O(d^2) each.
-/// Throws tape_misuse if a size does not fit, and for a reverse sweep without a successful forward sweep before it; branch_change if the
-/// recorded program would have taken another branch.
+/// Memory       The recording's (gradient_tape.hpp). Each statement has 8 bytes more after forward(), and 8 more after tangent() or reverse().
+///              While hessian_vector() runs it has 32 bytes more; while taylor() or reverse_taylor() runs, 2 (order + 1) numbers.
+/// Complexity   Each sweep is linear in the operations; over series of order d, an operation takes O(d^2).
+/// Throws       tape_misuse if a size does not fit, or if no forward sweep has succeeded before a reverse sweep. branch_change if the
+///              recorded program would have taken another branch.
 /// Threads      One at a time. Each thread may have a copy, which is not recorded anew.
 template <class Base = double, class Alloc = thread_alloc>
 class function {
@@ -38,7 +37,7 @@ class function {
   std::size_t range() const noexcept { return outputs_.size(); }
   std::size_t num_variables() const noexcept { return end_ - 1; }
 
-  /// Its statements, one a line, from the first to the last; v1, v2, ... are the variables.
+  /// Writes its statements, one a line, from the first to the last. v1, v2, ... are the variables.
   friend std::ostream& operator<<(std::ostream& out, const function& f) {
     detail::for_each_run(f.statements_, [&](const detail::kind<Base>& of, const std::byte* block,
                                             std::size_t i, std::size_t count) {
@@ -101,7 +100,7 @@ class function {
     return all;
   }
 
-  /// H v at x, where H is the Hessian of the sum of weights[i] y[i]. Leaves the function where it stands.
+  /// H v at x, where H is the Hessian of the sum of weights[i] y[i]. Keeps the current point.
   std::vector<Base> hessian_vector(std::span<const Base> x, std::span<const Base> v,
                                    std::span<const Base> weights) {
     using line = detail::line<Base>;
@@ -137,7 +136,7 @@ class function {
     return all;
   }
 
-  /// The Taylor series of y(t) = f(x(t)), to the order of the longest x[j]. Leaves the function where it stands.
+  /// The Taylor series of y(t) = f(x(t)), to the order of the longest x[j]. Keeps the current point.
   std::vector<taylor_series> taylor(std::span<const taylor_series> x) {
     require_size("taylor", "x", x.size(), domain());
     series_.clear();
@@ -155,7 +154,7 @@ class function {
     return y;
   }
 
-  /// After taylor(x): g with g[j][k] the derivative with respect to x[j][k] of the sum of all weights[i][k] y[i][k].
+  /// Differentiates the sum of all weights[i][k] y[i][k], after taylor(x). In the result g, g[j][k] is the derivative with respect to x[j][k].
   std::vector<taylor_series> reverse_taylor(std::span<const taylor_series> weights) {
     if (!has_series_) detail::throw_reverse_before_forward("reverse_taylor", "taylor");
     require_size("reverse_taylor", "weights", weights.size(), range());
@@ -189,7 +188,7 @@ class function {
     }
   }
 
-  /// The series to order_, its coefficients in reverse or not: an adjoint's k-th belongs to order_ - k.
+  /// The series to order_. If `reversed`, its coefficients are in reverse: an adjoint's k-th coefficient belongs to order_ - k.
   taylor_series of_order(const taylor_series& x, bool reversed) const {
     return taylor_series::generate(
         order_ + 1, [&](std::size_t k, const taylor_series&) { return x.at(reversed ? order_ - k : k); });
@@ -230,11 +229,11 @@ class function {
   capacity_vector<taylor_series, Alloc> series_;
   std::uint32_t end_ = 1;
   std::size_t order_ = 0;
-  bool stands_ = true;  ///< whether what is kept of the statements is that of one point
+  bool stands_ = true;  ///< whether all that is kept of the statements belongs to one point
   bool has_series_ = false;
 };
 
-// Its sweeps are many instantiations; those of the usual type are in the library.
+// Its sweeps are many instantiations. The library has them for the usual type.
 extern template class function<double, thread_alloc>;
 
 }  // namespace corescale::inline v0

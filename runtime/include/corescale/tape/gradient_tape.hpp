@@ -10,8 +10,7 @@
 
 namespace corescale::inline v0 {
 
-/// A recording of the calling thread: from its construction to its end, what the thread does with variables
-/// over Base is recorded here.
+/// A recording of the calling thread. From its construction to its end it records what the thread does with variables over Base.
 ///
 ///     gradient_tape tape;
 ///     const real<double> x = tape.variable(2), y = x * sin(x);
@@ -21,13 +20,13 @@ namespace corescale::inline v0 {
 /// Use it for derivatives at this point. finish() makes a function of it, which can be evaluated at other points and
 /// differentiated to any order.
 ///
-/// Memory       Over double, 8 bytes for each number that is kept of a statement and 4 for each operand, 16 for each row of statements of one
-///              type, and 8 for each statement in reverse(); from Alloc
-///              (thread_alloc of any variant), which keeps what one recording returns for the thread's next.
-/// Complexity   A statement O(1), amortised; reverse() linear in the statements before y; clear() and the end linear in the chunks of memory.
-/// Throws       tape_misuse: a second recording over Base on this thread, a variable of another recording,
-///              adjoint() before reverse(), or use after the end. std::bad_alloc, also from operators: the tape then is as before the
-///              statement, but for parameters that it recorded.
+/// Memory       Over double: 8 bytes for each number that a statement keeps, 4 for each operand, 16 for each row of statements of one type,
+///              and in reverse() 8 for each statement. It comes from Alloc (thread_alloc of any variant), which keeps what one recording
+///              returns for the thread's next.
+/// Complexity   A statement O(1), amortised. reverse() is linear in the statements before y, clear() and the end in the chunks of memory.
+/// Throws       tape_misuse for a second recording over Base on this thread, a variable of another recording, adjoint() before reverse(),
+///              or use after the end. std::bad_alloc, also from operators. The tape is then as before the statement, except for parameters
+///              that the statement recorded.
 /// Threads      One tape per Base and thread at a time, used and ended by the thread that began it.
 template <class Base = double, class Alloc = thread_alloc>
 class gradient_tape : detail::recorder<Base> {
@@ -46,7 +45,7 @@ class gradient_tape : detail::recorder<Base> {
   gradient_tape& operator=(const gradient_tape&) = delete;
   ~gradient_tape() { end_recording(); }
 
-  /// A new independent variable. Those before the first statement take no room among the statements.
+  /// A new independent variable. If it comes before the first statement, it takes no room among the statements.
   [[nodiscard]] real<Base> variable(const Base& value) {
     require_open();
     if (!statements_.last()) {
@@ -93,7 +92,7 @@ class gradient_tape : detail::recorder<Base> {
     return finish(std::span(&output, 1));
   }
 
-  /// Begins anew and keeps the memory. Variables recorded before are invalid.
+  /// Begins anew and keeps the memory. Earlier variables become invalid.
   void clear() {
     require_open();
     statements_.clear();
@@ -107,7 +106,7 @@ class gradient_tape : detail::recorder<Base> {
   /// Size of the chunks that hold the statements.
   std::size_t bytes() const noexcept { return statements_.bytes(); }
 
-  /// Statements recorded so far, independent variables and parameters that were operands included.
+  /// The number of statements so far. Independent variables count, and so do parameters that were operands.
   std::size_t num_statements() const noexcept { return this->index - 1; }
 
  private:

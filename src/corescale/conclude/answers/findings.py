@@ -254,7 +254,7 @@ def _unmeasured(finding: Finding, found: "pd.DataFrame", side: "pd.DataFrame", w
 
 
 def launched(compared: "pd.DataFrame", found: "pd.DataFrame", finding: Finding) -> frozenset[int]:
-    """Places of the launches that are compared, and of those that they are divided by."""
+    """Places of the launches that are compared, and of the launches by which they are divided."""
     places = {int(place) for place in compared.index}
     if finding.normalise is None:
         return frozenset(places)

@@ -47,8 +47,8 @@ class Column:
         return self.blocks[int(np.argmin(self.times))]
 
     def lost(self, block: float) -> float:
-        """log(time at this block / best time), interpolated linearly in log block; outside the table, that of the
-        nearest block."""
+        """log(time at this block / best time), interpolated linearly in log block. Outside the table, the nearest block
+        counts."""
         logs = np.log(np.asarray(self.times) / min(self.times))
         return float(np.interp(math.log(max(block, 1.0)), np.log(self.blocks), logs))
 

@@ -37,7 +37,7 @@ class Trained:
     """for each column, the columns of its single launches"""
 
     def by_launches(self) -> Mapping[str, Score]:
-        """Time of each policy over that of the best fixed block; negative if it is faster than all of them."""
+        """How much longer each policy takes than the best fixed block; negative if it is faster than all of them."""
         logs = {
             name: [math.log(took / min(c.times)) for c, took in zip(self.columns, times, strict=True) if took]
             for name, times in self.policies.items()

@@ -16,14 +16,13 @@ class Blocks:
     """The blocks of one size class, or all blocks."""
 
     most: int | None
-    """the largest size in bytes, of blocks larger than half of it; None for all sizes"""
+    """the largest size in bytes; smaller blocks of the class are larger than half of it. None for all sizes"""
     calls: int
     """calls that allocated such a block"""
     watched: int
     """blocks that the profiler followed until a thread freed them"""
     elsewhere: Interval | None
-    """of the `n` followed blocks that were freed, the share that another thread freed (95%, Wilson 1927); None if n is
-    0"""
+    """the share of the followed blocks that another thread freed (95%, Wilson 1927); None if no block was followed"""
 
 
 def blocks(profiles: Sequence[Profile]) -> tuple[Blocks, ...]:

@@ -120,7 +120,7 @@ def draws(blocks: int, resamples: int) -> Floats:
 
 
 def surely_less(a: Floats, b: Floats, by: float = 0.0) -> bool:
-    """Whether nearly all resamples agree that an error of one model is less than that of another."""
+    """Whether nearly all resamples agree that one model has a smaller error than another."""
     usable = np.isfinite(a) & np.isfinite(b)
     return bool(usable.sum() >= 0.9 * a.size and np.mean(a[usable] + by < b[usable]) >= AGREEMENT)
 

@@ -67,7 +67,7 @@ class Fit:
         return self._model.basis(np.asarray(p, dtype=np.float64)) @ self._terms
 
     def forecast(self, p: float) -> Forecast:
-        """T(p) with an interval that also covers those of its rivals; raises ValueError if not identifiable."""
+        """T(p) with an interval that also covers its rivals' intervals; raises ValueError if not identifiable."""
         if not self.identifiable:
             raise ValueError(f"no forecast from {self.model}: {self.warning}")
         row = self._model.basis(np.asarray(float(p)))

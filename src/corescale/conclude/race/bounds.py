@@ -37,7 +37,7 @@ class Fit:
     squares: Floats
     """sums of squares of the residuals"""
     freedom: Floats
-    """degrees of freedom; their sum is that of the fit"""
+    """degrees of freedom of each configuration; they add up to the fit's"""
     tried: Columns
     """the configurations that were launched; the fields below have only these, so thousands of others cost nothing"""
     matrix: Floats

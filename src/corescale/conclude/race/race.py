@@ -227,8 +227,8 @@ class Race:
     # Budget and caps
 
     def _room(self) -> int:
-        """The number of confirmation pairs for which the budget is kept: those of the leader's first look, up to a
-        share."""
+        """The number of confirmation pairs for which the budget is kept: the pairs of the leader's first look, up to a
+        share of the budget."""
         found, whole = self.standing, self.budget.whole
         if self.experiment.stop.confirm_pairs is not None:
             return self.experiment.stop.confirm_pairs

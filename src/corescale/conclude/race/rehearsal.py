@@ -69,7 +69,7 @@ def rehearsed(
 
 
 def _logs(records: Sequence[Record], experiment: Experiment, phase: Phase) -> Mapping[Configuration, float]:
-    """Mean log response within blocks, of those that never failed; a launch that was capped counts with its cap."""
+    """Mean log response within blocks of each configuration that never failed. A capped launch counts with its cap."""
     times = table(records, experiment.response, phase, at_least)
     logs = np.log(times.values)
     logs = logs[np.isfinite(logs).any(axis=1)]  # a block in which every launch failed has no mean

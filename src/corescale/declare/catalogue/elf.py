@@ -64,7 +64,7 @@ def contains(path: Path, word: bytes) -> bool:
 
 @cache
 def _native() -> tuple[int, bool, str]:
-    """The target of this interpreter, which is assumed to be that of the measured programs."""
+    """The target of this interpreter; measured programs are assumed to have the same."""
     with Path(sys.executable).open("rb") as file:
         return _target(ELFFile(file))
 

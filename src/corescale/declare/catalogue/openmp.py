@@ -11,7 +11,7 @@ RUNTIMES: dict[str, tuple[str, ...]] = {"libomp": ("libomp.so.5", "libomp.so", "
 PACKAGE = "libomp5"
 """package of Debian"""
 REPLACED = "libgomp"
-"""How the file name of GCC's runtime begins, also that of a copy that a package contains."""
+"""How the file name of GCC's runtime begins, even if a package contains a copy under a longer name."""
 
 
 def find(name: str) -> Path | None:

@@ -76,7 +76,7 @@ def with_thread_variables(launch: Launch, threads: int) -> Launch:
 
 
 def thread_levels(most: int, sizes: Iterable[int] = ()) -> tuple[int, ...]:
-    """1, 2, 4, ..., those of `sizes` that are less than `most`, and `most` itself."""
+    """Powers of two and `sizes`, as far as they are less than `most`, and `most` itself."""
     powers = [1 << k for k in range(most.bit_length())]
     return (*sorted({size for size in (*powers, *sizes) if size < most}), most)
 

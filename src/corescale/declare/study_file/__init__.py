@@ -161,7 +161,7 @@ def _commands(file: StudyFile, path: Path, replaced: str) -> tuple[Command, ...]
 
 
 def _argv(text: Template, shell: bool, path: Path, where: str) -> tuple[str, ...]:
-    """{here} is the folder of the study file, {data} that of the data that ships with corescale."""
+    """{here} is the folder of the study file. {data} is the folder of the data that ship with corescale."""
     if isinstance(text, str):
         words = [text] if shell else list(template.split(text, where, "shell = true to the study"))
     else:

@@ -42,7 +42,7 @@ class Quietness:
     variation: float
     """coefficient of variation of 20 ms of fixed work, on the worst core"""
     launch_noise: float
-    """expected variation of 1 s of work: that of 100 ms on all cores, divided by sqrt(10), as for independent times"""
+    """expected variation of 1 s of work: the variation of 100 ms on all cores, divided by sqrt(10) as if independent"""
     longest_gap: float
     """seconds; the longest single interruption of a core"""
     steal: float

@@ -48,7 +48,7 @@ def collect(
 ROOM = 4 << 20
 """bytes of disk space that the reports of a launch may take"""
 SPARE = 128
-"""processes needed besides a program's threads: a shell, corescale, its spawner, and those that already run"""
+"""processes needed besides a program's threads: a shell, corescale, its spawner, and all that already run"""
 
 
 def _of_limits(machine: Machine) -> Iterator[DoctorWarning]:

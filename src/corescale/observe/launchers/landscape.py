@@ -102,7 +102,7 @@ class Metric(Scaled):
 
 
 class Smaller(Scaled):
-    """The time of a rehearsal, with its smaller input, as a multiple of that of the full one."""
+    """The time with the smaller input of a rehearsal, as a multiple of the time with the full input."""
 
     base: float = Field(default=0.1, gt=0)
     times: Times = Field(default={})

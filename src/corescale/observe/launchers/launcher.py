@@ -18,7 +18,7 @@ class Launcher(ABC):
     undone."""
 
     name: str
-    """The name that distinguishes its run folders from those of other launchers."""
+    """The name by which its run folders differ from other launchers' folders."""
     starts_ranks: ClassVar[bool] = False
     """Whether it starts the ranks itself, so that the command must not."""
     only_if_asked: ClassVar[bool] = False

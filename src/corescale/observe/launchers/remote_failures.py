@@ -54,7 +54,7 @@ memory"""
 def ended(
     report: SpawnReport, scratch: Scratch, chatter: re.Pattern[str]
 ) -> tuple[SpawnReport, Mapping[int, SpawnReport]]:
-    """The same as `ranks.ended`, with the ranks' accounts. `report`: that of the program that started ranks on other
+    """The same as `ranks.ended`, with the ranks' accounts. `report` is about the program that started ranks on other
     machines.
 
     Raises UnavailableError or InconclusiveError if the launch failed for reasons other than its program.

@@ -84,7 +84,7 @@ class SpawningLauncher(Launcher):
 
     @abstractmethod
     def ended(self, report: SpawnReport, scratch: Scratch) -> tuple[SpawnReport, Mapping[int, SpawnReport]]:
-        """How a launch ended, and what each rank gave. `report` is that of the process that was spawned."""
+        """How a launch ended, and what each rank gave. `report` is about the process that was spawned."""
 
     def open(self, note: Callable[[str], None]) -> None:
         self._note = note

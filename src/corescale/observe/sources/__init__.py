@@ -37,7 +37,7 @@ def warming_up() -> tuple[Source, ...]:
 
 
 def environment(sources: Iterable[Source], before: Mapping[str, str | None], scratch: Scratch) -> dict[str, str | None]:
-    """The changes to the inherited environment: those of `before`, and those of the sources."""
+    """The changes to the inherited environment: first `before`, then what each source changes."""
     changes = dict(before)
     for source in sources:
         scratch.by_rank += source.by_rank

@@ -25,7 +25,7 @@ FOLDER = "CORESCALE_RESULT"
 SPANS = "CORESCALE_SPANS"
 """The variable that asks for the times at which regions began and ended."""
 SIMULATED = "simulated"
-"""The metric that a program reports as non-zero if its times are those of a simulated machine."""
+"""The metric that a program reports as non-zero if its times are a simulated machine's."""
 LAST_OUTPUT = 1 << 16
 """bytes at the end of stdout in which a program's own JSON line is searched"""
 

@@ -52,7 +52,7 @@ def is_page(path: Path) -> bool:
 
 
 def members(path: Path) -> Iterator[tuple[PurePosixPath, bytes]]:
-    """The files of the runs in a page, each with its path; raises StoreError if the page is not that of a run."""
+    """The files of the runs in a page, each with its path; raises StoreError for a page of anything but runs."""
     remedy = "give a report.html as it was written"
     try:
         _, begin, rest = path.read_bytes().partition(BEGIN.encode())

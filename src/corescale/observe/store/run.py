@@ -63,9 +63,9 @@ class Run:
     option: str
     """the value of the option that the launcher takes"""
     records: tuple[Record, ...]
-    """records that count: those of completed blocks, in the order they were made"""
+    """records that count, which are from completed blocks, in the order they were made"""
     all_records: tuple[Record, ...]
-    """all records, including those of interrupted attempts"""
+    """all records, also from interrupted attempts"""
     environment: Mapping[str, Any]
     finished: bool
     digest: str = ""
@@ -83,7 +83,7 @@ class Run:
 
 
 def load(path: Path) -> Run:
-    """The run in a folder or an archive of one, or the last run of an experiment's folder.
+    """The run in a folder or in an archive. Of an experiment's folder, it is the last run.
 
     A torn last line is ignored.
     """
@@ -196,7 +196,7 @@ def planned(path: Path) -> tuple[Experiment, str, str]:
 
 
 def _without_lines(asked: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The experiment without findings over a straight line, which older plans have and this version does not answer."""
+    """The experiment without findings about a straight line. Older plans have them; this version has no answer."""
     study = asked.get("study", {})
     kept = (output for output in study.get("outputs", ()) if not output.get("line"))
     outputs = [{name: value for name, value in output.items() if name != "line"} for output in kept]

@@ -197,7 +197,7 @@ class Chart:
 
 
 def finite_ends(found: Interval) -> tuple[float | None, float | None]:
-    """The ends of an interval, None for those that are not finite."""
+    """The ends of an interval; None for an end that is not finite."""
     low, high = (end if end is not None and math.isfinite(end) else None for end in (found.low, found.high))
     return low, high
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 (more than 300 lines: every object of the JSON)
-"""The result as JSON, and its schema. OBJECTS lists the keys of each object; their types are those of the attributes.
+"""The result as JSON, and its schema. OBJECTS lists the keys of each object; a key has the type of its attribute.
 
 NaN and infinity do not exist in JSON, and are written as null. Times are in seconds, memory in bytes, shares are
 fractions.

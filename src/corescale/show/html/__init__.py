@@ -49,7 +49,7 @@ MOST_MODELS = 12
 
 
 def report(result: Result, frame: pd.DataFrame | None = None) -> str:
-    """The whole page; declared charts read `frame`, by default that of the result's own records."""
+    """The whole page; declared charts read `frame`, by default the frame of the result's own records."""
     curves = curves_of(result)
     drawn = charts.of(result, curves, frame)
     return _rendered(

@@ -26,7 +26,7 @@ FEWEST = 2
 """least number of configurations for a ratio"""
 
 CONFIDENCES = (0.8, 0.9, 0.95, 0.99)
-"""confidences that the page offers, besides that of the run"""
+"""confidences that the page offers, besides the run's own"""
 
 
 def measured(result: Result) -> Mapping[str, Any] | None:

@@ -60,7 +60,7 @@ def notes(result: Result) -> Iterator[str]:
 
 
 def models(found: Scan | None) -> list[Part]:
-    """The model of every curve with enough levels to test one, with its parameters; forecasts are marked as
+    """The model of each curve whose levels are enough to test a model, with its parameters. Forecasts are marked as
     extrapolated."""
     if found is None:
         return []

@@ -118,8 +118,7 @@ def _excluded(found: Recommendation) -> Iterable[Text]:
 
 
 def _studied(result: Result, found: Study) -> Iterable[RenderableType]:
-    """The findings, followed by the curves as in a scan, or, if they have more than MOST_ROWS rows, by the number of
-    rows."""
+    """The findings, followed by the curves as in a scan. Curves with more than MOST_ROWS rows are only counted."""
     yield from findings(found.answers)
     if len(found.found.rows) <= MOST_ROWS:
         yield from _scanned(result, found.found, chart=False)
@@ -134,7 +133,7 @@ MOST_ROWS = 24
 
 
 def findings(answers: Sequence[Answer | Modelled]) -> Iterable[RenderableType]:
-    """Each statement, with its answers at each level below it."""
+    """Each statement, and below it its answers, one for each level."""
     style = {"holds": "green", "does not hold": "red"}
     for name in dict.fromkeys(answer.finding.name for answer in answers):
         of = [answer for answer in answers if answer.finding.name == name]

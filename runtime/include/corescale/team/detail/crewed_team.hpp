@@ -30,13 +30,14 @@ class first_round {
 /// The common part of every team. It handles everything around a round; the Crew runs the round itself.
 ///
 /// A Crew has
-///   Crew(n, options)   may throw; makes no promise to have started a thread.
-///   bool start()       false, or throws, if not all n threads can be had; what cannot be known yet shows in the first round.
-///   bool run(k, w)     one round of worker w on the ids 0 .. k - 1, each by core.run(w, id, k); false when none was run.
-///   bool run_anywhere(k, w)   if it can: the same, each id on whichever thread comes first.
+///   Crew(n, options)   may throw; need not start a thread.
+///   bool start()       returns false, or throws, if it cannot have all n threads. If it cannot know that yet, the first round fails.
+///   bool run(k, w)     makes one round of worker w on the ids 0 .. k - 1, by core.run(w, id, k) for each. Returns false if none was run.
+///   bool run_anywhere(k, w)   the same, with each id on whichever thread comes first. A Crew need not have it.
 ///   ~Crew()            ends the threads that were started, however far start() came.
-///   team_core core, const std::size_t num_threads.
-///   static constexpr const char* name, for its threads; static constexpr bool ids_stay, each on a thread of its own.
+///   team_core core; const std::size_t num_threads;
+///   static constexpr const char* name;   of its threads
+///   static constexpr bool ids_stay;      whether each id is always on the same thread
 template <class Crew>
 class crewed_team {
  public:
@@ -55,7 +56,7 @@ class crewed_team {
   [[nodiscard]] outcome release() noexcept;
   [[nodiscard]] outcome adopt();
 
-  /// The same as adopt(), even if the master lives. For callers that ensure that no two threads call it at once.
+  /// The same as adopt(), even if the master lives. The caller ensures that no two threads call it at once.
   [[nodiscard]] outcome take_over();
   std::size_t num_threads() const noexcept;
 
