@@ -81,6 +81,8 @@ def found(
     limited = command_line.scan(request, command, machine)  # raises UsageError for options that the swaps could not use
     experiment = command_line.scan(replace(request, budget="none"), command, machine)
     hooks.files_must_work(experiment)
+    if request.out:
+        store.must_hold_runs(Path(request.out))
     seen, made = largest(Launches(experiment, machine, note, watch), limited.stop.budget)
     late: CorescaleError | KeyboardInterrupt | None = None
     if swap and seen.report.status == "ok" and not request.shell:
@@ -190,7 +192,13 @@ def explained(
     notes = [NO_RANKS] if seen.profiles and not ranks and chosen.layout.p > chosen.layout.threads_per_rank else []
     notes += filter(None, [too_short(made.wall)])
     made = replace(made, ranks=max(1, ranks), notes=(*made.notes, *notes))
-    found = explanation(made, [(profile, Symbols(profile.modules)) for profile in seen.profiles], seen.spans)
+    named = [(profile, Symbols(profile.modules, seen.ended)) for profile in seen.profiles]
+    found = explanation(made, named, seen.spans)
+    if lost := sorted({name for _, symbols in named for name in symbols.lost}):
+        lacks = (
+            f"no symbols of {', '.join(lost)}: removed or changed since it was launched, so its places are addresses"
+        )
+        found = replace(found, ledger=replace(found.ledger, notes=(*found.ledger.notes, lacks)))
     return seen, replace(found, most_threads=None) if _unseen(seen) else found
 
 

@@ -15,13 +15,13 @@ import typer
 from corescale.api.measuring import RUNS
 from corescale.conclude.budget import Budget
 from corescale.conclude.race.options import OPTIONS
-from corescale.declare import paths, template
+from corescale.declare import template
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import baseline, configurations, launch, parameters
 from corescale.declare.plan import BASELINE_EVERY, Block, most_launches
 from corescale.declare.request import RunRequest
 from corescale.declare.stop import Stop
-from corescale.errors import CorescaleError, StoreError, UsageError
+from corescale.errors import CorescaleError, UsageError
 from corescale.machine import Machine
 from corescale.observe import environment, hooks, launchers, store
 from corescale.observe.run import begins_alone
@@ -53,7 +53,7 @@ def dry_run(experiment: Experiment, request: RunRequest, machine: Machine) -> No
     typer.echo(f"\n{_configurations(experiment, amount)}\n{time}")
     for reason in experiment.left_out:
         typer.echo(f"left out: {reason}")
-    _must_hold_runs(root)
+    store.must_hold_runs(root)
     if launcher.virtual:
         return
     if experiment.study.name:
@@ -63,13 +63,6 @@ def dry_run(experiment: Experiment, request: RunRequest, machine: Machine) -> No
     hooks.must_start(experiment)
     for program in missing(experiment):
         environment.locate(program)
-
-
-def _must_hold_runs(root: Path) -> None:
-    """Raises StoreError if no run folder could be made."""
-    there = next(path for path in (root, *root.parents) if paths.exists(path))
-    if why := paths.refusal(there):
-        raise StoreError(f"cannot be written: {why}", where=str(root), remedy="choose --out DIR")
 
 
 def missing(experiment: Experiment) -> list[str]:

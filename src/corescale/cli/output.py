@@ -125,9 +125,9 @@ def write_page(file: str, content: str, runs: Sequence[Path] = ()) -> None:
 
 
 def written(target: str, content: str | bytes) -> None:
-    """Writes into that file, or text onto standard output if it is `-`."""
-    if target == "-":
-        sys.stdout.write(str(content))
+    """Writes into that file, or text onto standard output if it is `-` or another name of it."""
+    if target in STDOUT and isinstance(content, str):
+        sys.stdout.write(content)
         sys.stdout.flush()
     else:
         sys.stdout.flush()  # the target may be the same file

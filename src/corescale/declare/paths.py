@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of typed paths. A path that is too long, or in a folder that may not be read, names nothing."""
+"""Tests of typed paths, and folders that are made. A path that is too long, or in a folder that may not be read, names
+nothing."""
 
+import errno
 import os
 import stat
 import tempfile
@@ -32,4 +34,20 @@ def refusal(folder: str | Path) -> str:
         with tempfile.TemporaryFile(dir=folder):
             return ""
     except OSError as error:
-        return error.strerror or str(error)
+        return f"no file can be made in {folder}" if _is_fixed(error, folder) else error.strerror or str(error)
+
+
+def make_folder(folder: Path) -> None:
+    """Makes the folder and its missing parents; raises OSError."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        there = next(parent for parent in folder.parents if parent.exists())
+        if _is_fixed(error, there):
+            raise OSError(errno.EPERM, f"no folder can be made in {there}") from error
+        raise
+
+
+def _is_fixed(error: OSError, folder: str | Path) -> bool:
+    """Whether only the kernel makes files in that folder, as in /proc, whose error is that the new one is not there."""
+    return error.errno == errno.ENOENT and is_folder(folder)

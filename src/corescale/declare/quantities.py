@@ -52,9 +52,9 @@ def share(
     if math.isfinite(value):
         below = " and below 100%" if whole == 1 else ""
         what = f"{text!r} is not {'at least' if zero else 'above'} {100 * least:g}%{below}"
-        if value >= 1 and 100 * least < value < 100 and not text.endswith("%"):
+        if value >= 1 and least < value / 100 < whole and not text.endswith("%"):
             what, usual = f"{text!r} would be {100 * value:g}%", value / 100
-    raise UsageError(what, where=where, remedy=f"write {100 * usual:g}% or {usual:g}")
+    raise UsageError(what, where=where, remedy=f"write {100 * usual:g}%" + (f" or {usual:g}" if usual < 1 else ""))
 
 
 GATES = ("time", "mean", "cpu", "memory")

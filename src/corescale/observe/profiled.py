@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A launch with the profiler, and its results."""
 
+import math
 import os
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,6 +34,8 @@ class Profiled:
     """number of programs whose profile is missing or incomplete because the disk was full"""
     work: float | None = None
     """the work that the program reported through region.h"""
+    ended: float = math.inf
+    """by the clock of the file system: seconds since 1970"""
     spans: tuple[Span, ...] = ()
     """the times at which threads were in regions that the program names"""
 
@@ -57,7 +61,7 @@ def profiled(
         )
         launcher, layout = ranked or (None, Layout())
         report = Spawner().spawn(launcher.through(request, layout, scratch) if launcher else request)
-        wall = report.wall
+        wall, ended = report.wall, time.time()
         if launcher:
             report, ranks = launcher.ended(report, scratch)
             wall = max((rank.wall for rank in ranks.values()), default=wall)
@@ -69,4 +73,4 @@ def profiled(
         said = sources.read(SAID, scratch, succeeded=False)
         killed = report.wall if report.status in ("signal", "timeout") else 0.0
         profiles, unwritten = profiler.read(scratch.of("profiler"), killed)
-        return Profiled(report, wall, profiles, unwritten, said.fields.get("work"), said.spans)
+        return Profiled(report, wall, profiles, unwritten, said.fields.get("work"), ended, said.spans)

@@ -367,7 +367,7 @@ class _Loop:
             return f"add {ROOT} to the command, or set OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
         if record.status == "timeout":
             twice = quantities.typed(2 * (self.experiment.timeout or record.wall))
-            longer = f"timeout = {twice}" if self.experiment.study.name else f"--timeout {twice}"
+            longer = f'timeout = "{twice}"' if self.experiment.study.name else f"--timeout {twice}"
             return self.experiment.stop.more if self._budget_kills() else f"give it more time: {longer}"
         return otherwise if ending(record) != outcome(record) else f"{otherwise}; --show-output shows what it wrote"
 

@@ -5,6 +5,7 @@ import bisect
 import contextlib
 import ctypes
 import functools
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -52,9 +53,14 @@ class Symbols:
     a number that counts the objects mapped at that place before. An address has that number in its upper 16 bits.
     """
 
-    def __init__(self, maps: str) -> None:
+    def __init__(self, maps: str, ended: float = math.inf) -> None:
+        """`ended`: when the process did, in seconds since 1970. A file that was changed later has other symbols."""
         self._mappings = list(map(_mapping, maps.splitlines()))
         self._known: dict[int, Place] = {}
+        self._objects: dict[str, _Object] = {}
+        self._ended = ended
+        self.lost: set[str] = set()
+        """names of files that were removed or changed before their symbols were read"""
 
     def __call__(self, address: int) -> Place:
         """What is at an address."""
@@ -67,7 +73,26 @@ class Symbols:
         mapping = max(there, key=lambda one: one.since, default=None)
         if mapping is None:
             return Place(MADE)
-        return _object(mapping.path).place(address - mapping.start + mapping.offset)
+        if mapping.path not in self._objects:
+            self._objects[mapping.path] = self._object(mapping.path)
+        return self._objects[mapping.path].place(address - mapping.start + mapping.offset)
+
+    def _object(self, path: str) -> "_Object":
+        if path.startswith("/") and not path.endswith(UNLINKED) and not _is_as_it_was(path, self._ended):
+            self.lost.add(Path(path).name)
+            return _Object(path, read=False)
+        return _object(path)
+
+
+UNLINKED = " (deleted)"
+"""behind the name of a mapped file that had none when it was seen; the kernel's own, as /memfd:NAME, never had one"""
+
+
+def _is_as_it_was(path: str, ended: float) -> bool:
+    try:
+        return Path(path).stat().st_ctime <= ended
+    except OSError:
+        return False
 
 
 def _mapping(line: str) -> _Mapping:
@@ -77,9 +102,9 @@ def _mapping(line: str) -> _Mapping:
 
 
 class _Object:
-    """The symbols of one file; none if it cannot be read."""
+    """The symbols of one file; none if it is not to be read, or cannot be."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *, read: bool = True) -> None:
         self._path = path
         self._segments: list[tuple[int, int, int]] = []
         self._functions: list[tuple[int, int, str]] = []
@@ -87,7 +112,8 @@ class _Object:
         self._dwarf: Any = None
         self._lines: dict[int, tuple[list[int], list[tuple[str, int]]]] = {}
         with contextlib.suppress(OSError, ELFError):
-            self._read(Path(path))
+            if read:
+                self._read(Path(path))
         self._starts = [function[0] for function in self._functions]
 
     def _read(self, path: Path) -> None:

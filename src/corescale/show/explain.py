@@ -284,7 +284,8 @@ def _cpus(shown: Shown) -> Iterator[str]:
         yield f"  {cpus:>6} {share:>4.0%} {'█' * round(share * BAR)}".rstrip()
     highest = max(shown["threads"], 1)
     steps = (min(round(cpus / highest * (len(LEVELS) - 1)), len(LEVELS) - 1) for cpus in shown["cpus_over_time"])
-    yield f"  over the time, 0 to {highest}: {''.join(LEVELS[step] for step in steps)}".rstrip()
+    if line := "".join(LEVELS[step] for step in steps).rstrip():  # empty: at most half of the lowest level
+        yield f"  over the time, 0 to {highest}: {line}"
 
 
 def _timelines(shown: Shown) -> Iterator[str]:

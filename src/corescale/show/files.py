@@ -98,7 +98,7 @@ def are_same(one: str, other: str) -> bool:
 def make_folder(folder: Path) -> None:
     """Makes the folder and its parents; raises UsageError."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        paths.make_folder(folder)
     except OSError as error:
         why = error.strerror or str(error)
         raise UsageError(

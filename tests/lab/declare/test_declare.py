@@ -206,7 +206,7 @@ def test_the_shell_is_involved_only_when_asked(machine: Machine) -> None:
         (("x",), {"threads": "0"}, "at least 1"),
         (("x",), {"threads": "two"}, "at least 1"),
         (("x",), {"factor": ["alocator=system"]}, "did you mean allocator?"),
-        (("x",), {"factor": ["allocator"]}, "NAME=VALUE"),
+        (("x",), {"factor": ["allocator"]}, "NAME=A,B"),
         (("x",), {"factor": ["allocator=nosuch"]}, "nosuch"),
         (("x",), {"factor": ["sockets=64"]}, "sockets=64: this machine has"),
         (("x",), {"factor": ["layout=1x0x1"]}, "TxMxN"),

@@ -2,6 +2,8 @@
 """Addresses as places, in languages whose libraries are linked into the program."""
 
 import subprocess
+import time
+from pathlib import Path
 
 import pytest
 
@@ -54,6 +56,19 @@ def test_a_linked_library_is_called_from_the_program(program: dict[str, Place], 
     frames = [list(program).index(inner), list(program).index(outer)]
     assert own((frames[0], frames[1]), places.__getitem__).function == NAMES[outer]
     assert own((frames[0],), places.__getitem__).function == NAMES[inner]
+
+
+def test_a_file_that_changed_later_names_nothing(tmp_path: Path) -> None:
+    """The next build of a program has its functions elsewhere."""
+    file = tmp_path / "built.so"
+    (tmp_path / "built.s").write_text(".text\n.globl work\n.type work, @function\nwork: ret\n.size work, 1\n")
+    subprocess.run(["cc", "-shared", "-nostdlib", "-o", file, tmp_path / "built.s"], check=True)
+    maps = f"0 1000-9000 r-xp 00000000 00:00 1 {file}"
+    functions = (Symbols(maps)(0x1000 + k).function for k in range(0x3000))
+    (address,) = (0x1000 + k for k, function in enumerate(functions) if function == "work")
+    earlier, later = (Symbols(maps, time.time() + by) for by in (-60, 60))
+    assert later(address).function == "work" and not later.lost
+    assert earlier(address).function == f"built.so+{address - 0x1000:#x}" and earlier.lost == {"built.so"}
 
 
 def test_code_of_no_file_is_one_place() -> None:

@@ -32,7 +32,8 @@ def must_be_commands(request: CompareRequest, words: Sequence[str]) -> None:
         what = f"{len(request.name)} names are given for {len(words)} commands"
         raise UsageError(what.replace("1 commands", "1 command"), where="-n", remedy="name each command once, in order")
     if request.gate and len(words) < 2 and not (request.against or request.varies):
-        raise UsageError("there is nothing to compare with", where="--gate", remedy="name a second command")
+        where = f"--gate {request.gate[0]}"
+        raise UsageError("there is nothing to compare with", where=where, remedy="name a second command")
     if request.shell and len(words) > 1 and words[0] in SHELLS:
         what = f"{words[0]!r} would be a command to time: --shell is a switch, and runs commands through /bin/sh"
         raise UsageError(what, where="compare", remedy=f"write {words[0]} -c '...' for another shell")
@@ -47,7 +48,7 @@ def must_be_commands(request: CompareRequest, words: Sequence[str]) -> None:
 
 def metric(text: str) -> tuple[str, str]:
     """Name and source of `--metric NAME=SOURCE`."""
-    name, source = pair(text, "--metric")
+    name, source = pair(text, "--metric", "NAME=SOURCE")
     if not re.fullmatch(metric_sources.PATTERN, source):
         remedy = f"write {name}={', ='.join(metric_sources.WRITTEN)}"
         raise UsageError(f"{source!r} is not a source of a metric", where="--metric", remedy=remedy)

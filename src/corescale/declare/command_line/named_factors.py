@@ -22,7 +22,7 @@ def named(
     """The factors that a request names, and the levels left out, each with a reason; raises UsageError."""
     if request.parameter_step and not request.parameter_scan:
         raise UsageError("is the step of -P, which is missing", where="-D", remedy="write -P NAME MIN MAX -D STEP")
-    texts = [(*pair(text, "-f"), "-f") for text in request.factor]
+    texts = [(*pair(text, "-f", "NAME=A,B"), "-f") for text in request.factor]
     texts += [(*_parameter(text, asked, "-L"), "-L") for text in request.parameter_list]
     texts += [(*_scanned(text, request.parameter_step, asked), "-P") for text in request.parameter_scan]
     given = {name for name, _, _ in texts}
@@ -42,6 +42,8 @@ def named(
     found: list[Factor] = []
     left_out: list[str] = []
     for name, text, where in texts:
+        if name in {factor.name for factor in found}:
+            raise UsageError(f"factor {name!r} is given twice", where=where, remedy="merge its levels")
         kind = factors.kind_of(name, asked)
         every: list[str] | Literal["auto"] = "auto"
         if text != "auto":
@@ -171,21 +173,24 @@ def _must_be_distinct_numbers(name: str, levels: Sequence[Level], where: str) ->
 def _split(name: str, text: str, table: factors.Kind, where: str) -> list[str]:
     levels = table.split(text)
     if not text.strip() or not all(levels):
-        remedy = f"write one before and behind each {table.separator!r}"
-        raise UsageError(f"factor {name!r} has an empty level", where=where, remedy=remedy)
+        what, remedy = "an empty level", f"write one before and behind each {table.separator!r}"
+        if not text.strip():
+            what, remedy = "no level", f"write at least one; {table.separator} separates levels"
+        raise UsageError(f"factor {name!r} has {what}", where=where, remedy=remedy)
     return levels
 
 
-def pair(text: str, where: str) -> tuple[str, str]:
-    """Name and value of `NAME=VALUE`; raises UsageError."""
+def pair(text: str, where: str, form: str) -> tuple[str, str]:
+    """Name and value of `NAME=VALUE`; raises UsageError, which says the `form` that the option has."""
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
-        raise UsageError(f"{text!r} is not NAME=VALUE", where=where, remedy=f"write {where} NAME=VALUE")
+        what = "the name is empty" if equals else f"{text!r} is not {form}"
+        raise UsageError(what, where=where, remedy=f"write {where} {form}")
     return name.strip(), value.strip()
 
 
 def _parameter(text: str, asked: Iterable[str], where: str) -> tuple[str, str]:
-    name, values = pair(text, where)
+    name, values = pair(text, where, "NAME MIN MAX" if where == "-P" else "NAME A,B")
     if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", name):
         raise UsageError(f"{name!r} cannot be a placeholder", where=where, remedy="use letters a to z, digits and _")
     if name not in asked:
@@ -227,7 +232,7 @@ def baselines(text: str, chosen: Sequence[Factor], machine: Machine) -> list[tup
     by_name = {factor.name: factor for factor in chosen if factor.kind != "command"}  # the reference is typed first
     result = []
     for part in text.split(",") if text else ():
-        name, value = pair(part, "--baseline")
+        name, value = pair(part, "--baseline", "NAME=LEVEL")
         if name not in by_name:
             raise UsageError(
                 f"no factor {name!r}", where="--baseline", remedy=f"factors here: {', '.join(by_name) or 'none'}"

@@ -8,6 +8,7 @@ kept, and marked. docs/results_format.md describes the files.
 
 from corescale.observe.store.archives import archive, extract
 from corescale.observe.store.contract import Memory, Store
+from corescale.observe.store.durable import must_hold_runs
 from corescale.observe.store.folder import Folder, goes_further, open_run
 from corescale.observe.store.run import Run, load, runs
 from corescale.observe.store.sealing import sealed
@@ -21,6 +22,7 @@ __all__ = [
     "extract",
     "goes_further",
     "load",
+    "must_hold_runs",
     "open_run",
     "runs",
     "sealed",

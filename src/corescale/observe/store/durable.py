@@ -66,11 +66,18 @@ def create_folder(path: Path, files: Mapping[str, str]) -> None:
         sync_folder(path.parent)
 
 
+def must_hold_runs(root: Path) -> None:
+    """Raises StoreError if no run folder could be made in `root`, which need not exist."""
+    there = next(path for path in (root, *root.parents) if paths.exists(path))
+    if why := paths.refusal(there):
+        raise StoreError(f"cannot be written: {why}", where=str(root), remedy="choose --out DIR")
+
+
 def make_folders(path: Path) -> None:
     """Makes the folder and missing parents, and syncs their names to the disk."""
     path = paths.real(path)  # a link may lead to a folder that is still to be made
     missing = [folder for folder in (path, *path.parents) if not folder.exists()]
-    path.mkdir(parents=True, exist_ok=True)
+    paths.make_folder(path)
     for folder in reversed(missing):
         sync_folder(folder.parent)
 

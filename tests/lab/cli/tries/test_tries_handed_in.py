@@ -97,7 +97,7 @@ TRIES: tuple[Try, ...] = (
     ("corescale help scan", 2, "corescale: no such command 'help'; .*: corescale scan --help"),
     ("corescale compare ls -la", 2, "corescale: compare: no such option: -l; quote each command: .*'ls -la' '"),
     ("corescale scan -t auto,auto -- true", 2, "corescale: -t: threads=auto is given twice; each level once"),
-    ("corescale tune --baseline , -- true", 2, "corescale: --baseline: '' is not NAME=VALUE; write --baseline NAME"),
+    ("corescale tune --baseline , -- true", 2, "corescale: --baseline: '' is not NAME=LEVEL; write --baseline NAME"),
     (
         "corescale scan --weak -L load x,y -t 1,2 -r 1 -- 'echo {load}'",
         2,

@@ -73,6 +73,67 @@ TRIES: tuple[Try, ...] = (
         2,
         "corescale: --gate: no gate on 'cpu=5%,memory'; write one of .*, and --gate once for each",
     ),
+    ("corescale compare --gate 200% true", 2, "corescale: --gate 200%: there is nothing to compare with; name a sec"),
+    ("corescale compare --gate 200 true false", 2, "corescale: --gate: '200' would be 20000%; write 200%$"),
+    ("corescale scan -L n 1,2 -L n 3 -- echo {n}", 2, "corescale: -L: factor 'n' is given twice; merge its levels"),
+    ("corescale scan -L '' 1,2 -- echo {n}", 2, "corescale: -L: the name is empty; write -L NAME A,B"),
+    ("corescale scan -P '' 1 2 -- echo {n}", 2, "corescale: -P: the name is empty; write -P NAME MIN MAX"),
+    (
+        "corescale scan -L n '' -- echo {n}",
+        2,
+        "corescale: -L: factor 'n' has no level; write at least one; , separates",
+    ),
+    ("corescale scan --metric stdout-size -- true", 2, "corescale: --metric: 'stdout-size' is not NAME=SOURCE; write"),
+    # A folder in which only the kernel makes files.
+    *(
+        (
+            f"corescale {line} --out /proc/x",
+            6,
+            "corescale: /proc/x.*: cannot be written: no f.* can be made in /proc; c",
+        )
+        for line in (
+            "compare true false",
+            "scan --shell 'touch made'",
+            "explain --shell 'touch made'",
+            "scan --dry-run true >/dev/null",
+        )
+    ),
+    ("ls made", 2, ""),
+    (
+        "corescale explain --outputs /proc/x true",
+        2,
+        "corescale: /proc/x: cannot be made: no folder can be made in /proc",
+    ),
+    # Standard output that is full, by each of its names; what was measured is kept.
+    *(
+        (
+            f"corescale {line} -q >/dev/full",
+            6,
+            "corescale: standard output: cannot be written: .*; a run that was measured is kept",
+        )
+        for line in (
+            "compare -r 1 --export-json /dev/stdout true",
+            "compare -r 1 --export-csv - true",
+            "scan -r 1 -t 1 --report /dev/stdout true",
+            "explain --json --no-swap -t 1 --out full true",
+        )
+    ),
+    ("ls full/explain-*", 0, "1.json"),
+    # A program that ends at once, and one that removes itself.
+    ("corescale explain -q --no-swap -t 1 -- true | grep -c 'over the time, .*: *$'", 1, "0"),
+    (
+        "cp $(readlink -f $(which bash)) gone; corescale explain -q --no-swap -t 1 --"
+        " ./gone -c 'rm gone; i=0; while ((i++ < 99999)); do :; done' | grep 'no symbols'",
+        0,
+        "  note: no symbols of gone: removed or changed since it was launched, so its places are addresses",
+    ),
+    # A limit of a study, as its file takes it.
+    (
+        'printf \'title = "x"\ncommand = "sleep 9"\ntimeout = "0.2s"\n\' > slow.toml;'
+        " corescale study run -q -r 1 slow.toml",
+        4,
+        'corescale: .* did not end, and was killed after .* s; give it more time: timeout = "0.4s"',
+    ),
     # What has no effect is no option there.
     (
         "corescale scan --metric m=peak-memory --subject-to 'm<=1' -- true",
