@@ -199,19 +199,29 @@ void trim_heap(heap& h) noexcept {
     }
 }
 
-/// Looks at the next listed page, because others return blocks to it without a notice. If the page is free it is released. One that stays
-/// is released at the second look, if no request used it in between: sizes that a program uses in turn keep their pages.
+/// Looks at the next listed page, because others return blocks to it without a notice. If the page is free it is released. Some of those
+/// that stay are passed over: a few sizes that a program uses in turn keep their pages.
 void look_around(heap& h) noexcept {
-  for (std::size_t lists = 0; h.look_next == &no_page && lists < num_classes; ++lists) {
-    h.look_class = (h.look_class + 1) % num_classes;
-    h.look_next = h.lists[h.look_class];
+  constexpr std::size_t most_spared = 128 << 10;  // bytes that were ever in use
+  for (std::size_t lists = 0; lists < num_classes;) {
+    page* const p = h.look_next;
+    if (p == &no_page) {
+      ++lists;
+      h.look_class = (h.look_class + 1) % num_classes;
+      h.look_next = h.lists[h.look_class];
+      if (h.look_class == 0) h.spared = 0;
+      continue;
+    }
+    h.look_next = p->next;
+    collect(p);
+    if (p->used) return;
+    const std::size_t touched = std::size_t{p->carved} * p->block_size;
+    if (p->slow_at != stays || h.spared + touched > most_spared) {
+      p->slow_at = 0;
+      return release(h, p);
+    }
+    h.spared += touched;
   }
-  page* const p = h.look_next;
-  if (p == &no_page) return;
-  h.look_next = p->next;
-  collect(p);
-  if (p->used) return;
-  if (std::exchange(p->slow_at, 0) != stays) release(h, p);
 }
 
 /// Lists a page that was full. False if another thread is about to notify; the page then waits for that.
@@ -291,11 +301,17 @@ bool is_free(const page* p, const block* b) noexcept {
   return false;
 }
 
-/// What take() gives. If the kernel refuses, everything that is kept goes back to it, and take() is tried once more.
+bool empty_quarantine(heap& h) noexcept;
+
+/// What take() gives. If the kernel refuses, everything that is kept goes back to it, and take() is tried once more. What a hardened thread
+/// holds back goes only for a request that it can serve: who makes a program ask for too much should not get it.
 template <class Take>
-auto insist(Take take) noexcept {
+auto insist(std::size_t bytes, Take take) noexcept {
   auto taken = take();
-  return taken || !trim() ? taken : take();
+  if (!taken && trim()) taken = take();
+  if (taken || !own || own->quarantined_bytes < bytes || !empty_quarantine(*own)) return taken;
+  trim();
+  return take();
 }
 
 void* try_large(std::size_t bytes, std::size_t alignment, std::size_t& dirty) noexcept {
@@ -308,7 +324,7 @@ void* try_large(std::size_t bytes, std::size_t alignment, std::size_t& dirty) no
 
 void* take_large(std::size_t bytes, std::size_t alignment, std::size_t& dirty) noexcept {
   read_environment();
-  return insist([&] { return try_large(bytes, alignment, dirty); });
+  return insist(bytes, [&] { return try_large(bytes, alignment, dirty); });
 }
 
 // --- blocks of other threads' pages ---
@@ -398,14 +414,12 @@ namespace {
 
 // --- heaps and their threads ---
 
-/// A robust mutex, because the kernel marks it when its thread ends in any way. A look at the mark is no system call, so that threads may
-/// start in a sandbox that forbids nearly all.
+/// A robust mutex, because the kernel marks it if its thread ends without notice. A look at the mark is no system call, so that threads may
+/// start in a sandbox that forbids nearly all. Not made by pthread_mutex_init(), whose preloaded wrapper may allocate.
 void renew_life(heap& h) noexcept {
-  pthread_mutexattr_t robust;
-  pthread_mutexattr_init(&robust);
-  pthread_mutexattr_setrobust(&robust, PTHREAD_MUTEX_ROBUST);
-  pthread_mutex_init(&h.life, &robust);
-  pthread_mutexattr_destroy(&robust);
+  constexpr int robust = 16;  // of glibc's ABI
+  h.life = pthread_mutex_t PTHREAD_MUTEX_INITIALIZER;
+  h.life.__data.__kind = robust;
 }
 
 /// Whether the thread ended without notice. Then the heap is the caller's.
@@ -448,7 +462,6 @@ heap* make_heap() noexcept {
 }
 
 void end_of_thread(void*) noexcept;
-bool empty_quarantine(heap& h) noexcept;
 void fill_anew() noexcept;
 
 /// The calling thread's heap, made if need be; null if there is no memory.
@@ -490,8 +503,9 @@ bool is_block(page* p, const block* next) noexcept {
 
 /// A block of a page, which may have to be made first; null if there is no memory.
 void* take_from_page(std::size_t size_class) noexcept {
-  heap* const mine = insist(attached);
-  page* const p = mine ? insist([&] { return page_with_block(*mine, size_class); }) : nullptr;
+  heap* const mine = insist(0, attached);
+  page* const p =
+      mine ? insist(class_size(size_class), [&] { return page_with_block(*mine, size_class); }) : nullptr;
   if (!p) return nullptr;
   mine->bins[size_class] = p;
   if (chosen.hardened && !is_block(p, next_of(p->free))) die("free memory was written to", p->free);
@@ -573,7 +587,7 @@ void after_fork_in_child() noexcept {
 
 // --- hardened ---
 
-/// Of one thread. Larger blocks than those of pages are fewer, so that a program's peak is little larger.
+/// Of one thread.
 constexpr std::size_t quarantine_length = 256, quarantine_bytes = quarantine_length * largest_block;
 
 std::size_t filled_words(const page* p) noexcept {
@@ -618,30 +632,33 @@ void fill_anew() noexcept {
   for (std::size_t k = 0; own && k < own->quarantined; ++k) fill(own->quarantine[k]);
 }
 
-void* draw_from_quarantine(heap& h) noexcept {
-  void*& drawn = h.quarantine[draw(h) % h.quarantined];
-  void* const memory = std::exchange(drawn, h.quarantine[--h.quarantined]);
+/// One that is larger than `size` leaves.
+void leave_at_random(heap& h, std::size_t size) noexcept {
+  void** drawn = nullptr;
+  do {
+    drawn = &h.quarantine[draw(h) % h.quarantined];
+  } while (page_of(*drawn)->block_size <= size);
+  void* const memory = std::exchange(*drawn, h.quarantine[--h.quarantined]);
   h.quarantined_bytes -= page_of(memory)->block_size;
-  return memory;
+  leave_quarantine(h, memory);
 }
 
 /// False if there was nothing in it.
 bool empty_quarantine(heap& h) noexcept {
   if (!h.quarantined) return false;
-  while (h.quarantined) leave_quarantine(h, draw_from_quarantine(h));
+  while (h.quarantined) leave_at_random(h, 0);
   return true;
 }
 
 /// Keeps what was returned for a while. What it is filled with has to be there still when it leaves.
 void quarantine(heap& h, void* memory) noexcept {
   fill(memory);
-  if (!h.quarantine) h.quarantine = static_cast<void**>(map(quarantine_length * sizeof(void*)));
+  if (!h.quarantine) h.quarantine = static_cast<void**>(map((quarantine_length + 1) * sizeof(void*)));
   if (!h.quarantine) return leave_quarantine(h, memory);
-  const std::size_t bytes = page_of(memory)->block_size;
-  while (h.quarantined == quarantine_length || h.quarantined_bytes + bytes > quarantine_bytes)
-    leave_quarantine(h, draw_from_quarantine(h));
   h.quarantine[h.quarantined++] = memory;
-  h.quarantined_bytes += bytes;
+  h.quarantined_bytes += page_of(memory)->block_size;
+  if (h.quarantined > quarantine_length) leave_at_random(h, 0);
+  while (h.quarantined_bytes > quarantine_bytes) leave_at_random(h, largest_block);  // small ones stay
 }
 
 /// The page of a block. Ends the program if no block begins there; within a page, that is checked only if
@@ -765,9 +782,7 @@ void end_process() noexcept {
 }
 
 bool trim() noexcept {
-  bool had_quarantine = false;
   if (heap* const mine = own) {
-    had_quarantine = empty_quarantine(*mine);
     for (parcel& one : mine->parcels) flush(one);
     read_notices(*mine);
     trim_heap(*mine);
@@ -780,7 +795,7 @@ bool trim() noexcept {
       trim_heap(*h);
     }
   }
-  return (purge_spans() + purge_mappings() > 0) | had_quarantine;
+  return purge_spans() + purge_mappings() > 0;
 }
 
 heap_counts count_heaps() noexcept {

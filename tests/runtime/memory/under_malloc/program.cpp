@@ -29,6 +29,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <latch>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -262,6 +263,37 @@ void held_back() {
     for (std::size_t k = 0; k < blocks.size() - 100; ++k) free(blocks[k]);
     for (std::size_t k = blocks.size() - 90; k < blocks.size(); ++k) free(blocks[k]);
   }
+}
+
+/// What waits does not leave for large blocks, nor for a request that is far too large.
+void holds_on() {
+  void* const small = opaque(malloc(64));
+  free(small);
+  for (int k = 0; k < 100; ++k) free(opaque(malloc(1'900'000)));
+  REQUIRE(malloc(std::size_t{1} << 46) == nullptr);
+  for (int k = 0; k < 3000; ++k) REQUIRE(opaque(malloc(64)) != small);
+}
+
+/// A thread that had a page of each size, one after another, keeps few of them.
+void sizes_one_after_another() {
+  std::latch done(1), end(1);
+  const std::size_t before = resident_kib();
+  std::thread thread([&] {
+    for (std::size_t bytes = 64; bytes < 60'000; bytes += bytes / 8) {
+      std::vector<void*> blocks(60'000 / bytes);
+      for (void*& one : blocks) one = memset(opaque(malloc(bytes)), 1, bytes);
+      for (void* const one : blocks) free(one);
+    }
+    done.count_down();
+    end.wait();
+  });
+  done.wait();
+  malloc_trim(0);
+  const std::size_t kept = resident_kib() - before;
+  end.count_down();
+  thread.join();
+  std::printf("an idle thread keeps %zu KiB\n", kept);
+  REQUIRE(kept < 1000);
 }
 
 /// Seven phases of blocks of one size each keep little more than what one phase needs.
@@ -1152,6 +1184,8 @@ constexpr std::array cases{test_case{"every_entry", every_entry},
                            test_case{"bad_requests", bad_requests},
                            test_case{"no_memory", no_memory},
                            test_case{"held_back", held_back},
+                           test_case{"holds_on", holds_on},
+                           test_case{"sizes_one_after_another", sizes_one_after_another},
                            test_case{"phases", phases},
                            test_case{"growing_vector", growing_vector},
                            test_case{"sparse_blocks", sparse_blocks},
