@@ -120,4 +120,15 @@ TEST(Statements, ArePrintedInTheWordsOfTheTableOfOperations) {
             "v6 = (negative(v4) / sqrt(v3))\n");
 }
 
+TEST(Statements, OverARecordedTypeAreAlsoOneInnerStatement) {
+  gradient_tape<double> inner;
+  const real<double> a = inner.variable(2), b = inner.variable(3);
+  gradient_tape<real<double>> outer;
+  const real<real<double>> x = outer.variable(a), y = outer.variable(b);
+  const real<real<double>> z = x + 2.0 * (x - y) * y;
+  EXPECT_EQ(z.value().value(), -4);
+  EXPECT_EQ(outer.num_statements(), 3);
+  EXPECT_EQ(inner.num_statements(), 4);  // the statement, and the factor (x - y) that it stores
+}
+
 }  // namespace

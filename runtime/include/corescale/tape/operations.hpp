@@ -505,6 +505,10 @@ concept binary = requires {
   Row::dx(1.0, 1.0, 1.0);
 };
 
+/// + - * / and the sign.
+template <class Row>
+inline constexpr bool is_arithmetic = number_of<Row>() <= number_of<negate>();
+
 /// Hands its result's derivative on to the operand that it took, and nothing at all to the other, even if
 /// that derivative is infinite.
 template <class Row>

@@ -19,8 +19,8 @@ namespace corescale::inline v0 {
 /// Operators    + - * / and their assignments, comparisons, and the functions of <cmath> below, found by
 ///              argument-dependent lookup: write `using std::sin; sin(x)` in generic code.
 /// Expressions  Over double, float and series of order 3 at most, operators and functions give an expression, which is recorded as one
-///              statement when it becomes a real, and each time anew. It holds its operands by value. Where two results have to be of one type,
-///              say which: `c ? real<double>(x * 2) : x * x`, and `max(x * 2, y)` after `using std::max`.
+///              statement when it becomes a real, and each time anew. Over a real, + - * / do so, too. It holds its operands by value. Where
+///              two results have to be of one type, say which: `c ? real<double>(x * 2) : x * x`, and `max(x * 2, y)` after `using std::max`.
 /// Comparisons  give bool and are recorded, because the program may branch on them: a recorded function that is
 ///              evaluated where one has another outcome says so (branch_change). select_* does not branch.
 /// Throws       when it is recorded: tape_misuse for a variable whose recording this thread does not have open;

@@ -7,9 +7,6 @@
 // The operations that sweeps need on the type of their tangents and adjoints.
 namespace corescale::inline v0 {
 
-template <class Base>
-class real;
-
 namespace detail {
 
 /// Whether operations on T may be recorded themselves.
@@ -53,6 +50,17 @@ template <class T>
 template <class Base>
 void add_to(real<Base>& sum, const real<Base>& weight) {
   if (!is_zero(weight)) sum = is_zero(sum) ? weight : real<Base>(sum + weight);
+}
+
+/// sum += weight * partial, recorded as one statement if all of them are variables.
+template <class Base, class V>
+void add_product_to(real<Base>& sum, const real<Base>& weight, const V& partial) {
+  bool all_vary = sum.is_variable() && weight.is_variable();
+  if constexpr (records<V>) all_vary = all_vary && partial.is_variable();
+  if (all_vary)
+    sum += weight * partial;
+  else
+    add_to(sum, times(weight, partial));
 }
 
 /// tangent * partial; 0 for a tangent of 0, even if the partial derivative is infinite.

@@ -11,8 +11,8 @@
 
 namespace corescale::inline v0 {
 
-/// The result of an operator, if arithmetic on Base is a few instructions. It has the value, and copies of the operands, so that nothing
-/// dangles. Its conversion to a real<Base> records it as one statement.
+/// The result of an operator, if arithmetic on Base is a few instructions, or recorded. It has the value, and copies of the operands, so
+/// that nothing dangles. Its conversion to a real<Base> records it as one statement.
 template <class Node>
 struct expression {
   /// The value alone; the expression is not recorded.
@@ -91,6 +91,17 @@ struct leaf : expression<leaf<B>> {
   }
 };
 
+/// Passes weight * partial to an operand as its adjoint. Over a recorded B, a leaf adds it in one statement.
+template <class X, bool Needed, bool Zero, class B>
+[[gnu::always_inline]] inline void pass(const B* k, const std::uint32_t* i, B* adjoints, const B& weight,
+                                        const auto& partial) {
+  if constexpr (records<B> && std::is_same_v<X, leaf<B>>) {
+    add_product_to(adjoints[*i], weight, partial);
+  } else {
+    X::template back<Needed, Zero>(k, i, times(weight, partial), adjoints);
+  }
+}
+
 /// A constant, which depends on no variable. It is a B, or a coefficient of B, because products with a coefficient are cheaper. A statement
 /// of a constant alone is a parameter, an operand of other statements.
 template <class B, class V = B>
@@ -115,11 +126,12 @@ struct constant : expression<constant<B, V>> {
   [[gnu::always_inline]] static constant read(const auto* k, const std::uint32_t*, const B*) {
     return constant(kept(k));
   }
-  [[gnu::always_inline]] static V kept(const auto* k) {
-    if constexpr (std::is_same_v<const V*, decltype(k)>) {
+  template <class Stored>
+  [[gnu::always_inline]] static V kept(const Stored* k) {
+    if constexpr (std::is_same_v<V, Stored>) {
       return *k;
     } else {
-      return (*k)[0];
+      return coefficient<Stored>::of(*k);
     }
   }
   template <bool Needed>
@@ -187,7 +199,7 @@ struct unary_expression : expression<unary_expression<Row, X>> {
       X::template back<x_needed<Needed>, Zero>(k, i, static_cast<B>(-weight), adjoints);
     } else {
       if (Zero && is_zero(weight)) return;
-      X::template back<false, true>(k, i, times(weight, k[of_x<Needed>]), adjoints);
+      pass<X, false, true>(k, i, adjoints, weight, k[of_x<Needed>]);
     }
   }
   template <bool Needed>
@@ -234,23 +246,23 @@ struct binary_expression : expression<binary_expression<Row, X, Y>> {
                                       (Needed && !(is_product && x_varies && y_varies));
   template <bool Needed>
   static constexpr unsigned numbers = before_value + (keeps_value<Needed> ? 1 : 0);
-  X x;
-  Y y;
-  B z;
-
-  [[gnu::always_inline]] binary_expression(const X& first, const Y& second)
-      : x(first), y(second), z(value_of(first.z, second.z)) {}
-  [[gnu::always_inline]] static B value_of(const auto& first, const auto& second) {
+  [[gnu::always_inline]] static auto value_of(const auto& first, const auto& second) {
     if constexpr (decides) {
       return B(0.0);
-    } else if constexpr (records<B>) {
-      return immediate<Row>(first, second);
     } else if constexpr (has_partials) {
       return static_cast<B>(Row::value(static_cast<const B&>(first), static_cast<const B&>(second)));
+    } else if constexpr (records<B> && !keeps_value<false>) {
+      return Row::value(first, second);
     } else {
       return static_cast<B>(Row::value(first, second));
     }
   }
+  X x;
+  Y y;
+  decltype(value_of(x.z, y.z)) z;  ///< over a recorded type an expression again, unless it is stored
+
+  [[gnu::always_inline]] binary_expression(const X& first, const Y& second)
+      : x(first), y(second), z(value_of(first.z, second.z)) {}
   void require_outcome(std::size_t i) const {
     if (Row::holds(x.z, y.z) != Row::outcome) throw_branch_change(Row::name, Row::outcome, i - 1);
   }
@@ -289,33 +301,35 @@ struct binary_expression : expression<binary_expression<Row, X, Y>> {
   template <bool Needed, bool Zero>
   [[gnu::always_inline]] static void back(const B* k, const std::uint32_t* i, const B& weight, B* adjoints) {
     const B* const of_y = k + of_x;
-    constexpr bool may_be_zero = !is_sum || Zero;
-    [[maybe_unused]] const auto to_x = [&](const B& part) __attribute__((always_inline)) {
-      if constexpr (x_varies) X::template back<x_needed, may_be_zero>(k, i, part, adjoints);
+    const std::uint32_t* const i_of_y = i + X::indices;
+    [[maybe_unused]] const auto to_x = [&](const auto& partial) __attribute__((always_inline)) {
+      if constexpr (x_varies) pass<X, x_needed, true>(k, i, adjoints, weight, partial);
     };
-    [[maybe_unused]] const auto to_y = [&](const B& part) __attribute__((always_inline)) {
-      if constexpr (y_varies) Y::template back<y_needed, may_be_zero>(of_y, i + X::indices, part, adjoints);
+    [[maybe_unused]] const auto to_y = [&](const auto& partial) __attribute__((always_inline)) {
+      if constexpr (y_varies) pass<Y, y_needed, true>(of_y, i_of_y, adjoints, weight, partial);
     };
     if constexpr (is_sum) {
-      to_x(weight);
-      if constexpr (y_varies) to_y(std::is_same_v<Row, operations::add> ? weight : static_cast<B>(-weight));
+      if constexpr (x_varies) X::template back<x_needed, Zero>(k, i, weight, adjoints);
+      if constexpr (y_varies)
+        Y::template back<y_needed, Zero>(
+            of_y, i_of_y, std::is_same_v<Row, operations::add> ? weight : static_cast<B>(-weight), adjoints);
     } else if constexpr (!decides) {
       if (Zero && !(is_product && !(x_varies && y_varies)) && is_zero(weight)) return;
       if constexpr (is_product) {
-        if constexpr (x_varies) to_x(times(weight, Y::kept(of_y)));
-        if constexpr (y_varies) to_y(times(weight, X::kept(k)));
+        if constexpr (x_varies) to_x(Y::kept(of_y));
+        if constexpr (y_varies) to_y(X::kept(k));
       } else if constexpr (is_quotient) {
         const B part = static_cast<B>(weight / Y::kept(of_y));
-        to_x(part);
-        if constexpr (y_varies) to_y(static_cast<B>(-k[before_value] * part));
+        if constexpr (x_varies) X::template back<x_needed, true>(k, i, part, adjoints);
+        if constexpr (y_varies)
+          pass<Y, y_needed, true>(of_y, i_of_y, adjoints, static_cast<B>(-k[before_value]), part);
       } else {
         const B* const partials = k + of_both;
         if constexpr (x_varies) {
-          if (!operations::picks<Row> || !is_zero(partials[0])) to_x(times(weight, partials[0]));
+          if (!operations::picks<Row> || !is_zero(partials[0])) to_x(partials[0]);
         }
         if constexpr (y_varies) {
-          if (!operations::picks<Row> || !is_zero(partials[x_varies]))
-            to_y(times(weight, partials[x_varies]));
+          if (!operations::picks<Row> || !is_zero(partials[x_varies])) to_y(partials[x_varies]);
         }
       }
     }

@@ -86,8 +86,8 @@ auto with_constants(const real<B>& x, const real<B>& y, F f) {
   return f(leaf_of(x), leaf_of(y));
 }
 
-/// If arithmetic is expensive, each operation is its own statement, in a function of its own. Otherwise each operator of a recorded type
-/// over a recorded type would contain the whole recording of the inner type.
+/// If arithmetic is expensive, each operation is its own statement, in a function of its own, and so is each function over a recorded type.
+/// Its derivative is recorded, too, and would be in the program at each call.
 template <class Row, class B>
 [[gnu::noinline]] real<B> immediate(const real<B>& x) {
   if (!x.is_variable()) return real<B>(static_cast<B>(Row::value(x.value())));
@@ -103,7 +103,7 @@ template <class Row, class B>
 template <class Row, class... T>
 [[gnu::always_inline]] inline auto apply(const T&... operand) {
   using B = common_base<T...>;
-  if constexpr (is_cheap<B>) {
+  if constexpr (is_cheap<B> || (records<B> && operations::is_arithmetic<Row>)) {
     return join<Row>(node_of<B>(operand)...);
   } else {
     return immediate<Row, B>(operand...);
