@@ -49,5 +49,6 @@ def make_folder(folder: Path) -> None:
 
 
 def _is_fixed(error: OSError, folder: str | Path) -> bool:
-    """Whether only the kernel makes files in that folder, as in /proc, whose error is that the new one is not there."""
-    return error.errno == errno.ENOENT and is_folder(folder)
+    """Whether only the kernel makes files in that folder, as in /proc, whose error is that the new one is not there.
+    A folder that was removed has no links, and the same error."""
+    return error.errno == errno.ENOENT and is_folder(folder) and Path(folder).stat().st_nlink > 0

@@ -201,7 +201,7 @@ def test_the_shell_is_involved_only_when_asked(machine: Machine) -> None:
     [
         (("pigz", "-p", "{thread}"), {}, "did you mean {threads}?"),
         (("x", "{size}"), {}, "-L size a,b"),
-        (("x", "{l}"), {"factor": ["l="]}, "empty level"),
+        (("x", "{l}"), {"factor": ["l="]}, "no level"),
         (("x", "{l}"), {"factor": ["l=1,,2"]}, "empty level"),
         (("x",), {"threads": "0"}, "at least 1"),
         (("x",), {"threads": "two"}, "at least 1"),

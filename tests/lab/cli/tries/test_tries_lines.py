@@ -100,7 +100,7 @@ TRIES: tuple[Try, ...] = (
         "1 thread: ",
     ),
     ("corescale compare -D 2 true", 2, "corescale: -D: .*; write -P NAME MIN MAX"),
-    ("corescale compare -L n '' 'sleep 0.0{n}'", 2, "corescale: -L: factor 'n' has an empty level"),
+    ("corescale compare -L n '' 'sleep 0.0{n}'", 2, "corescale: -L: factor 'n' has no level"),
     ("corescale compare -L n 1,2 'sleep 0.01'", 2, "corescale: -L: the command has no {n}; put {n} into it"),
     (
         "corescale compare -L n 1,2 --setup 'make {n}' 'a {n}'",
@@ -198,7 +198,7 @@ TRIES: tuple[Try, ...] = (
         0,
         "the same",
     ),
-    ("corescale compare --gate 5% -r 8 true", 2, "corescale: --gate: there is nothing to compare with"),
+    ("corescale compare --gate 5% -r 8 true", 2, "corescale: --gate 5%: there is nothing to compare with"),
     (
         "echo a > own.txt; corescale scan -r 1 --input own.txt --output ./own.txt -- cat",
         2,
