@@ -27,7 +27,7 @@ from support.processes import FIXTURE
             ExitCode.USAGE,
             ["unknown placeholder {thread}", "did you mean {threads}?"],
         ),
-        (["tune", "-f", "level=", "--", "true", "{level}"], ExitCode.USAGE, ["-f: factor 'level' has an empty level"]),
+        (["tune", "-f", "level=", "--", "true", "{level}"], ExitCode.USAGE, ["-f: factor 'level' has no level"]),
         (["scan", "--threads", "0", "--", "true"], ExitCode.USAGE, ["at least 1"]),
         (["scan", "--", "no-such-program-here"], ExitCode.PROGRAM, ["no-such-program-here", "check the spelling"]),
         (["scan", "--", "./plain"], ExitCode.PROGRAM, ["is not a program", "write the program that reads it"]),

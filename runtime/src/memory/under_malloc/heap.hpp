@@ -33,7 +33,7 @@ struct alignas(cache_line) heap {
   std::array<parcel, 64> parcels{};      ///< hashed by page
   page* look_next;                       ///< the listed page to look at when another is needed
   std::size_t look_class = 0;
-  std::size_t spared = 0;  ///< bytes of free pages that this round of looks passed over
+  std::size_t spared = 0;    ///< bytes of free pages that this round of looks passed over
   std::uint64_t random = 0;  ///< hardened
   pthread_mutex_t
       life{};  ///< held by its thread for life; the kernel marks it if the thread ends without notice
