@@ -483,7 +483,7 @@ heap* attached() noexcept {
     mine = find_abandoned();
     if (!mine) mine = make_heap();
     if (!mine) return nullptr;
-    pthread_mutex_trylock(&mine->life);
+    static_cast<void>(pthread_mutex_trylock(&mine->life));
     mine->abandoned.store(false, std::memory_order_relaxed);
   }
   own = mine;
@@ -576,7 +576,7 @@ void after_fork_in_child() noexcept {
     if (h != own && !h->abandoned.load(std::memory_order_relaxed)) h->lost = true;
   if (own) {
     renew_life(*own);  // of the child's thread, which has another number
-    pthread_mutex_trylock(&own->life);
+    static_cast<void>(pthread_mutex_trylock(&own->life));
     own->random = random_word() | 1;  // another order than the parent's
   }
   fill_anew();
