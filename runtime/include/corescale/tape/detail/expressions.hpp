@@ -302,10 +302,12 @@ struct binary_expression : expression<binary_expression<Row, X, Y>> {
   [[gnu::always_inline]] static void back(const B* k, const std::uint32_t* i, const B& weight, B* adjoints) {
     const B* const of_y = k + of_x;
     const std::uint32_t* const i_of_y = i + X::indices;
-    [[maybe_unused]] const auto to_x = [&](const auto& partial) __attribute__((always_inline)) {
+    [[maybe_unused]] const auto to_x = [&]([[maybe_unused]] const auto& partial)
+        __attribute__((always_inline)) {
       if constexpr (x_varies) pass<X, x_needed, true>(k, i, adjoints, weight, partial);
     };
-    [[maybe_unused]] const auto to_y = [&](const auto& partial) __attribute__((always_inline)) {
+    [[maybe_unused]] const auto to_y = [&]([[maybe_unused]] const auto& partial)
+        __attribute__((always_inline)) {
       if constexpr (y_varies) pass<Y, y_needed, true>(of_y, i_of_y, adjoints, weight, partial);
     };
     if constexpr (is_sum) {
