@@ -172,11 +172,12 @@ def _must_be_distinct_numbers(name: str, levels: Sequence[Level], where: str) ->
 
 def _split(name: str, text: str, table: factors.Kind, where: str) -> list[str]:
     levels = table.split(text)
-    if not text.strip() or not all(levels):
-        what, remedy = "an empty level", f"write one before and behind each {table.separator!r}"
-        if not text.strip():
-            what, remedy = "no level", f"write at least one; {table.separator} separates levels"
-        raise UsageError(f"factor {name!r} has {what}", where=where, remedy=remedy)
+    if not text.strip():
+        remedy = f"write at least one; {table.separator} separates levels"
+        raise UsageError(f"factor {name!r} has no level", where=where, remedy=remedy)
+    if not all(levels):
+        remedy = f"write one before and behind each {table.separator!r}"
+        raise UsageError(f"factor {name!r} has an empty level", where=where, remedy=remedy)
     return levels
 
 
