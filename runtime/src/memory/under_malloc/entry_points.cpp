@@ -24,9 +24,6 @@ namespace {
 
 using namespace corescale::process_heap;  // NOLINT
 
-/// By the standard, no block is larger than the largest difference of two pointers.
-bool is_too_large(std::size_t bytes) noexcept { return bytes > PTRDIFF_MAX; }
-
 void* none() noexcept {
   errno = ENOMEM;
   return nullptr;
@@ -34,15 +31,12 @@ void* none() noexcept {
 
 void* or_none(void* memory) noexcept { return memory ? memory : none(); }
 
-[[gnu::noinline]] void* take_otherwise(std::size_t bytes) noexcept {
-  return is_too_large(bytes) ? none() : or_none(take(bytes));
-}
+[[gnu::noinline]] void* take_otherwise(std::size_t bytes) noexcept { return or_none(take(bytes)); }
 
 bool is_power_of_two(std::size_t value) noexcept { return value && !(value & (value - 1)); }
 
 void* aligned(std::size_t alignment, std::size_t bytes) noexcept {
   if (!is_power_of_two(alignment)) return errno = EINVAL, nullptr;
-  if (is_too_large(bytes) || is_too_large(alignment) || is_too_large(bytes + alignment)) return none();
   return or_none(take_aligned(bytes, alignment));
 }
 
@@ -91,14 +85,13 @@ CORESCALE_ENTRY void free_aligned_sized(void* memory, size_t, size_t) noexcept {
 
 CORESCALE_ENTRY void* calloc(size_t count, size_t size) noexcept {
   size_t bytes = 0;
-  if (__builtin_mul_overflow(count, size, &bytes) || is_too_large(bytes)) return none();
-  return or_none(take_zeroed(bytes));
+  return __builtin_mul_overflow(count, size, &bytes) ? none() : or_none(take_zeroed(bytes));
 }
 
 CORESCALE_ENTRY void* realloc(void* memory, size_t bytes) noexcept {
   if (!memory) return malloc(bytes);
   if (!bytes) return give(memory), nullptr;  // as glibc
-  return is_too_large(bytes) ? none() : or_none(resize(memory, bytes));
+  return or_none(resize(memory, bytes));
 }
 
 CORESCALE_ENTRY void* reallocarray(void* memory, size_t count, size_t size) noexcept {
@@ -128,9 +121,7 @@ CORESCALE_ENTRY void* valloc(size_t bytes) noexcept {
 }
 
 CORESCALE_ENTRY void* pvalloc(size_t bytes) noexcept {
-  const auto page_bytes = static_cast<size_t>(getpagesize());
-  if (is_too_large(bytes)) return none();
-  return aligned(page_bytes, bytes ? round_up(bytes, page_bytes) : page_bytes);
+  return valloc(bytes);  // whose blocks are whole pages
 }
 
 // glibc's other names for these functions, which a few programs use.

@@ -324,6 +324,7 @@ void* try_large(std::size_t bytes, std::size_t alignment, std::size_t& dirty) no
 
 void* take_large(std::size_t bytes, std::size_t alignment, std::size_t& dirty) noexcept {
   read_environment();
+  if (bytes >= address_space || alignment >= address_space) return nullptr;
   return insist(bytes, [&] { return try_large(bytes, alignment, dirty); });
 }
 
@@ -758,6 +759,7 @@ void* resize(void* memory, std::size_t bytes) noexcept {
   const std::size_t have = in_segment ? p->block_size : mapping_bytes(memory);
   if (!have) die("realloc() of a pointer that malloc() did not give, or that was freed already", memory);
   if (bytes <= have && (bytes >= have / 2 || have <= 64)) return memory;
+  if (bytes >= address_space) return nullptr;
   if (!in_segment) {
     if (bytes > largest_run)
       if (void* const same = resize_mapping(memory, bytes)) return same;

@@ -174,7 +174,6 @@ void keep(mapping one) noexcept {
 }  // namespace
 
 void* take_mapping(std::size_t bytes, std::size_t alignment, std::size_t& dirty) noexcept {
-  if (bytes > PTRDIFF_MAX - 2 * slice) return nullptr;
   const std::size_t guard_size = guard_bytes();
   bytes = round_up((bytes ? bytes : 1) + guard_size, slice) - guard_size;
   mapping taken{};
@@ -218,7 +217,6 @@ std::size_t mapping_bytes(const void* memory) noexcept {
 }
 
 void* resize_mapping(void* memory, std::size_t bytes) noexcept {
-  if (bytes > PTRDIFF_MAX - 2 * slice) return nullptr;
   bytes = round_up(bytes, slice);
   const locked hold(mapping_lock);
   const mapping* const at = known(memory);

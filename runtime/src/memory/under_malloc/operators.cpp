@@ -49,19 +49,15 @@ void* take_or_handle(size_t bytes, Take try_to_take) {
   }
 }
 
-/// By the standard, no block is larger than the largest difference of two pointers.
 void* take_if_possible(size_t bytes, size_t alignment) noexcept {
-  const bool possible =
-      std::has_single_bit(alignment) && alignment < PTRDIFF_MAX && bytes <= PTRDIFF_MAX - alignment;
-  return possible ? take_aligned(bytes, alignment) : nullptr;
+  return std::has_single_bit(alignment) ? take_aligned(bytes, alignment) : nullptr;
 }
 
 }  // namespace
 
 CORESCALE_ENTRY void* operator new(size_t bytes) {
   void* const memory = take_at_hand(bytes);
-  return memory ? memory
-                : take_or_handle(bytes, [=] { return bytes <= PTRDIFF_MAX ? take(bytes) : nullptr; });
+  return memory ? memory : take_or_handle(bytes, [=] { return take(bytes); });
 }
 CORESCALE_ENTRY void* operator new(size_t bytes, align_val_t alignment) {
   return take_or_handle(bytes, [=] { return take_if_possible(bytes, static_cast<size_t>(alignment)); });
@@ -137,7 +133,7 @@ bool is_same(Function* in_use, Function* ours) noexcept {
 // A search by name waits for a thread that is in dlopen(), and a library's constructor may wait for us. So memory that is there is
 // given without one.
 CORESCALE_ENTRY void* operator new(size_t bytes, const nothrow_t& tag) noexcept {
-  if (is_same<void*(size_t)>(::operator new, corescale_new) && bytes <= PTRDIFF_MAX)
+  if (is_same<void*(size_t)>(::operator new, corescale_new))
     if (void* const memory = take(bytes)) return memory;
   const auto next = catching(try_new, "_ZnwmRKSt9nothrow_t");
   return next ? next(bytes, tag) : ::operator new(bytes);

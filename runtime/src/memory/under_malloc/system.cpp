@@ -181,7 +181,6 @@ void* map(std::size_t bytes) noexcept {
 void* map_aligned(std::size_t bytes, std::size_t alignment) noexcept {
   void* memory = map_in_place(bytes, alignment);
   if (!memory) {
-    if (bytes > PTRDIFF_MAX - alignment) return nullptr;
     char* const room = static_cast<char*>(map_at(nullptr, bytes + alignment));
     if (!room) return nullptr;
     char* const first = reinterpret_cast<char*>(round_up(reinterpret_cast<std::uintptr_t>(room), alignment));

@@ -206,6 +206,30 @@ void bad_requests() {
   REQUIRE(handled == 3);
 }
 
+/// What is kept for reuse stays: handing it back to the kernel cannot help a request that no process could have.
+void impossible_requests() {
+  const std::size_t bytes = 1 << 20, few_faults = 32;  // of 256
+  const auto faults_of_use = [=] {
+    void* const block = malloc(bytes);
+    rusage before{}, after{};
+    getrusage(RUSAGE_SELF, &before);
+    use(block, bytes);
+    getrusage(RUSAGE_SELF, &after);
+    free(block);
+    return static_cast<std::size_t>(after.ru_minflt - before.ru_minflt);
+  };
+  faults_of_use();
+  REQUIRE(faults_of_use() < few_faults);
+  for (const std::size_t impossible : {std::size_t{1} << 48, SIZE_MAX / 2, SIZE_MAX}) {
+    void* kept = malloc(5'000'000);
+    REQUIRE(!malloc(opaque(impossible)) && !calloc(1, opaque(impossible)) &&
+            !realloc(kept, opaque(impossible)));
+    REQUIRE(!aligned_alloc(4096, opaque(impossible)) && !pvalloc(opaque(impossible)));
+    free(kept);
+  }
+  REQUIRE(faults_of_use() < few_faults);
+}
+
 /// Under RLIMIT_AS all memory is used up, in any sizes, and is there again once it is returned.
 void no_memory() {
   const rlimit limit{std::size_t{256} << 20, std::size_t{256} << 20};
@@ -1182,6 +1206,7 @@ struct test_case {
 
 constexpr std::array cases{test_case{"every_entry", every_entry},
                            test_case{"bad_requests", bad_requests},
+                           test_case{"impossible_requests", impossible_requests},
                            test_case{"no_memory", no_memory},
                            test_case{"held_back", held_back},
                            test_case{"holds_on", holds_on},
