@@ -21,11 +21,11 @@ using ant_colony::Problem;
 using ant_colony::Solution;
 using ant_colony::StringTrail;
 
-const std::filesystem::path folder = TSPLIB_DIR;
+const std::filesystem::path instances = TSPLIB_DIR;
 
 class Instance : public testing::TestWithParam<std::string> {
  protected:
-  std::filesystem::path file = folder / (GetParam() + ".tsp");
+  std::filesystem::path file = instances / (GetParam() + ".tsp");
   Problem problem{tsplib::read(file), Options{}.candidates};
 };
 

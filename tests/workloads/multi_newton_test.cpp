@@ -15,7 +15,7 @@
 namespace {
 
 using namespace multi_newton;
-using Alloc = corescale::thread_alloc;
+using corescale::thread_alloc;
 
 struct Shifted {
   double by;
@@ -25,7 +25,7 @@ struct Shifted {
 /// The zeros by `threads` shares, searched one after another.
 template <class Function>
 std::vector<Zero> zeros(const Problem& problem, std::size_t threads, Function&& f) {
-  MultiNewton<Alloc> method(problem, threads);
+  MultiNewton<thread_alloc> method(problem, threads);
   method.divide();
   for (std::size_t m = 0; m < threads; ++m) method.search(m, f);
   std::vector<Zero> found;
@@ -106,7 +106,7 @@ TEST(MultiNewton, OfTwoThatAreOneTheSmallerResidualStays) {
 TEST(MultiNewton, SharesAreTheStudys) {
   // J = 10 over M = 4: 3, 3, 2, 2 intervals; what a share ends with the next begins with.
   std::vector<std::pair<double, double>> bounds;
-  MultiNewton<Alloc> method({0, 1, 10, 0, 1e-300}, 4);
+  MultiNewton<thread_alloc> method({0, 1, 10, 0, 1e-300}, 4);
   method.divide();
   for (std::size_t m = 0; m < 4; ++m) {
     std::vector<double> middles;
@@ -125,8 +125,8 @@ void expect_derivatives(const Function& f, double x) {
   EXPECT_NEAR(f(x), hand.value, 1e-12) << x;
   const double step = 1e-6, difference = (f(x + step) - f(x - step)) / (2 * step);
   EXPECT_NEAR(hand.derivative, difference, 1e-6 * std::max(1.0, std::abs(difference))) << x;
-  const Point tapes[] = {Taped<Function, Alloc>{f}(x), TapedForward<Function, Alloc>{f}(x),
-                         StudyTaped<Function, Alloc>{f}(x), Replayed<Function, Alloc>{f}(x)};
+  const Point tapes[] = {Taped<Function, thread_alloc>{f}(x), TapedForward<Function, thread_alloc>{f}(x),
+                         StudyTaped<Function, thread_alloc>{f}(x), Replayed<Function, thread_alloc>{f}(x)};
   for (const Point& tape : tapes) {
     EXPECT_NEAR(tape.value, hand.value, 1e-12) << x;
     EXPECT_NEAR(tape.derivative, hand.derivative, 1e-11 * std::max(1.0, std::abs(hand.derivative))) << x;
@@ -147,11 +147,11 @@ struct Counted {
   static inline int asked = 0, lent = 0;
   static void* get_memory(std::size_t bytes, std::size_t& capacity, std::size_t = 0) {
     ++asked, ++lent;
-    return Alloc::get_memory(bytes, capacity);
+    return thread_alloc::get_memory(bytes, capacity);
   }
   static void return_memory(void* memory) {
     --lent;
-    Alloc::return_memory(memory);
+    thread_alloc::return_memory(memory);
   }
 };
 
@@ -171,7 +171,7 @@ TEST(Derivatives, TheStudysTapeGrowsByCopyingAndReturnsAllWithEachRecording) {
 
 TEST(Derivatives, OneReplayServesManyPoints) {
   const BesselJ0 f;
-  Replayed<BesselJ0, Alloc> replay{f};
+  Replayed<BesselJ0, thread_alloc> replay{f};
   for (double x = -20; x < 20; x += 0.37) EXPECT_NEAR(replay(x).derivative, f.by_hand(x).derivative, 1e-13);
 }
 

@@ -97,31 +97,31 @@ TYPED_TEST(Every, ArrayFillsItsCapacityAndRefusesOverflow) {
   TypeParam::delete_array(static_cast<double*>(nullptr));
 }
 
-struct alignas(64) counted {
+struct alignas(64) limited {
   static inline int alive = 0;
   static inline int allowed = 1'000'000;
-  counted() {
+  limited() {
     if (alive == allowed) throw std::runtime_error("enough");
     ++alive;
   }
-  ~counted() { --alive; }
+  ~limited() { --alive; }
 };
 
 TYPED_TEST(Every, ArrayConstructsAndDestroysEveryElement) {
   std::size_t size = 0;
-  counted* const all = TypeParam::template create_array<counted>(5, size);
+  limited* const all = TypeParam::template create_array<limited>(5, size);
   EXPECT_GE(size, 5u);
-  EXPECT_EQ(counted::alive, static_cast<int>(size));
+  EXPECT_EQ(limited::alive, static_cast<int>(size));
   TypeParam::delete_array(all);
-  EXPECT_EQ(counted::alive, 0);
+  EXPECT_EQ(limited::alive, 0);
 }
 
 TYPED_TEST(Every, ArrayWhoseConstructorThrowsLeavesNothing) {
   std::size_t size = 0;
-  counted::allowed = 3;
-  EXPECT_THROW((void)TypeParam::template create_array<counted>(5, size), std::runtime_error);
-  counted::allowed = 1'000'000;
-  EXPECT_EQ(counted::alive, 0);
+  limited::allowed = 3;
+  EXPECT_THROW((void)TypeParam::template create_array<limited>(5, size), std::runtime_error);
+  limited::allowed = 1'000'000;
+  EXPECT_EQ(limited::alive, 0);
   EXPECT_EQ(TypeParam::inuse(this->self), 0u);
 }
 

@@ -27,7 +27,7 @@ std::string said(Call call) {
   return "";
 }
 
-const std::vector<double> one{1.0};
+const std::vector<double> seed{1.0};
 
 TEST(Branches, AReplayThatWouldBranchOtherwiseSaysSo) {
   const auto f = [](auto x) { return x[0] < 1.0 ? real<double>(x[0] * 2) : x[0] * x[0]; };
@@ -35,9 +35,9 @@ TEST(Branches, AReplayThatWouldBranchOtherwiseSaysSo) {
   EXPECT_EQ(recorded.forward(std::vector{0.75})[0], 1.5);
   const std::string what = said<branch_change>([&] { recorded.forward(std::vector{3.0}); });
   EXPECT_NE(what.find("'<'"), std::string::npos) << what;
-  EXPECT_NE(said<tape_misuse>([&] { recorded.reverse(one); }).find("call forward()"), std::string::npos);
+  EXPECT_NE(said<tape_misuse>([&] { recorded.reverse(seed); }).find("call forward()"), std::string::npos);
   EXPECT_EQ(recorded.forward(std::vector{0.25})[0], 0.5);
-  EXPECT_EQ(recorded.reverse(one)[0], 2);
+  EXPECT_EQ(recorded.reverse(seed)[0], 2);
 }
 
 TEST(Branches, EveryComparisonIsKept) {
@@ -46,7 +46,7 @@ TEST(Branches, EveryComparisonIsKept) {
     auto recorded = corescale::record<double>(f, std::vector{before});
     EXPECT_NO_THROW(recorded.forward(std::vector{before}));
     EXPECT_THROW(recorded.forward(std::vector{after}), branch_change);
-    EXPECT_THROW(recorded.hessian_vector(std::vector{after}, one, one), branch_change);
+    EXPECT_THROW(recorded.hessian_vector(std::vector{after}, seed, seed), branch_change);
   };
   check([](auto x) { return x < 1.0; }, 0.0, 1.0);
   check([](auto x) { return x > 1.0; }, 2.0, 1.0);
@@ -70,20 +70,21 @@ TEST(Branches, ASelectionIsDecidedAnew) {
        {std::vector{1.0, 2.0}, {2.0, 2.0}, {2.0, 1.0}, {5.0, 1.5}, {7.0, 9.0}, {3.0, 0.5}}) {
     const auto truth = corescale::gradient<double>(f, x);
     EXPECT_EQ(recorded.forward(x)[0], truth.value);
-    EXPECT_EQ(recorded.reverse(one), truth.derivatives);
+    EXPECT_EQ(recorded.reverse(seed), truth.derivatives);
     const double low = x[0] < x[1] ? 2 * x[0] : 3 * x[1];
     EXPECT_EQ(truth.value, x[0] == 7 || low > 4 ? (x[0] == 7 ? low : 1.5) : low * low);
     const std::vector<double> direction{1.0, 2.0};
-    EXPECT_EQ(recorded.hessian_vector(x, direction, one), corescale::hessian_vector<double>(f, x, direction));
+    EXPECT_EQ(recorded.hessian_vector(x, direction, seed),
+              corescale::hessian_vector<double>(f, x, direction));
   }
 }
 
 TEST(Misuse, IsSaidInWords) {
   auto f = corescale::record<double>([](auto x) { return x[0] * x[1]; }, std::vector{1.0, 2.0});
-  EXPECT_EQ(said<tape_misuse>([&] { f.forward(one); }), "forward: x has 1 elements and should have 2");
-  EXPECT_NE(said<tape_misuse>([&] { f.tangent(one); }), "");
+  EXPECT_EQ(said<tape_misuse>([&] { f.forward(seed); }), "forward: x has 1 elements and should have 2");
+  EXPECT_NE(said<tape_misuse>([&] { f.tangent(seed); }), "");
   EXPECT_NE(said<tape_misuse>([&] { f.reverse(std::vector{1.0, 1.0}); }), "");
-  EXPECT_NE(said<tape_misuse>([&] { f.hessian_vector(one, one, one); }), "");
+  EXPECT_NE(said<tape_misuse>([&] { f.hessian_vector(seed, seed, seed); }), "");
   EXPECT_NE(said<tape_misuse>([&] { f.taylor({}); }), "");
   const std::vector<corescale::series<double>> weight(1);
   EXPECT_NE(said<tape_misuse>([&] { f.reverse_taylor(weight); }).find("call taylor()"), std::string::npos);
@@ -123,8 +124,8 @@ TEST(Functions, AParameterAndAnInputAreResultsToo) {
   auto recorded = corescale::record<double>(f, std::vector{1.0, 2.0});
   EXPECT_EQ(recorded.forward(std::vector{3.0, 4.0}), (std::vector{4.0, 5.0, 2.0}));
   EXPECT_EQ(recorded.jacobian(std::vector{3.0, 4.0}), (std::vector{0.0, 1.0, 0.0, 0.0, 0.0, 0.0}));
-  auto none = corescale::record<double>([](auto) { return std::vector<real<double>>(); }, one);
-  EXPECT_TRUE(none.forward(one).empty());
+  auto none = corescale::record<double>([](auto) { return std::vector<real<double>>(); }, seed);
+  EXPECT_TRUE(none.forward(seed).empty());
   EXPECT_EQ(none.reverse({}), std::vector{0.0});
 }
 
@@ -133,7 +134,7 @@ TEST(Functions, AVariableMayComeLate) {
   const real<double> x = tape.variable(2), y = x * x, z = tape.variable(3);
   auto f = tape.finish(y * z);
   EXPECT_EQ(f.forward(std::vector{3.0, 5.0})[0], 45);
-  EXPECT_EQ(f.reverse(one), (std::vector{30.0, 9.0}));
+  EXPECT_EQ(f.reverse(seed), (std::vector{30.0, 9.0}));
 }
 
 TEST(Functions, OutliveTheirTapeAndMove) {
@@ -158,7 +159,7 @@ TEST(Threads, EightRecordAtOnce) {
     crew.emplace_back([&] {
       for (int repeat = 0; repeat < 20; ++repeat) {
         EXPECT_EQ(corescale::gradient<double>(f, x).derivatives, truth.derivatives);
-        EXPECT_EQ(corescale::record<double>(f, x).reverse(one), truth.derivatives);
+        EXPECT_EQ(corescale::record<double>(f, x).reverse(seed), truth.derivatives);
         EXPECT_EQ(corescale::hessian_vector<double>(f, x, x), hessian_row);
       }
     });
@@ -204,16 +205,16 @@ TEST(Threads, EachHasACopyOfAFunction) {
       auto own = recorded;
       const auto truth = corescale::gradient<double>(f, at);
       EXPECT_EQ(own.forward(at)[0], truth.value);
-      EXPECT_EQ(own.reverse(one), truth.derivatives);
+      EXPECT_EQ(own.reverse(seed), truth.derivatives);
     });
   for (std::thread& member : crew) member.join();
 }
 
 TEST(Threads, AFunctionMovesToAnother) {
-  auto f = corescale::record<double>([](auto x) { return x[0] * x[0]; }, one);
+  auto f = corescale::record<double>([](auto x) { return x[0] * x[0]; }, seed);
   std::thread([moved = std::move(f)]() mutable {
     EXPECT_EQ(moved.forward(std::vector{3.0})[0], 9);
-    EXPECT_EQ(moved.reverse(one)[0], 6);
+    EXPECT_EQ(moved.reverse(seed)[0], 6);
   }).join();
 }
 

@@ -25,14 +25,14 @@ struct all_kinds {
   }
 };
 const auto of_two = [](auto z) { return all_kinds()(z[0], z[1]); };
-const std::vector<double> point{0.7, 1.3}, elsewhere{1.1, 0.4}, one{1.0};
+const std::vector<double> point{0.7, 1.3}, away{1.1, 0.4}, first_output{1.0};
 
 TEST(Statements, OfAllKindsOfNodesHaveTheDerivativesOfComplexSteps) {
-  auto recorded = corescale::record<double>(of_two, elsewhere);
-  EXPECT_EQ(recorded.value()[0], all_kinds()(elsewhere[0], elsewhere[1]));
+  auto recorded = corescale::record<double>(of_two, away);
+  EXPECT_EQ(recorded.value()[0], all_kinds()(away[0], away[1]));
   EXPECT_EQ(recorded.forward(point)[0], all_kinds()(point[0], point[1]));
   const std::vector<double> gradient = corescale::gradient<double>(of_two, point).derivatives;
-  EXPECT_EQ(recorded.reverse(one), gradient);
+  EXPECT_EQ(recorded.reverse(first_output), gradient);
   for (std::size_t j = 0; j < 2; ++j) {
     std::complex<double> z[] = {point[0], point[1]};
     z[j] += std::complex<double>(0, 1e-100);
@@ -44,10 +44,10 @@ TEST(Statements, OfAllKindsOfNodesHaveTheDerivativesOfComplexSteps) {
 }
 
 TEST(Statements, OfAllKindsOfNodesHaveOneHessian) {
-  auto recorded = corescale::record<double>(of_two, elsewhere);
+  auto recorded = corescale::record<double>(of_two, away);
   for (std::size_t j = 0; j < 2; ++j) {
     const std::vector<double> along{j == 0 ? 1.0 : 0.0, j == 1 ? 1.0 : 0.0};
-    const std::vector<double> by_steps = recorded.hessian_vector(point, along, one),
+    const std::vector<double> by_steps = recorded.hessian_vector(point, along, first_output),
                               by_series = corescale::hessian_vector<double>(of_two, point, along);
     gradient_tape<double> tape;
     const std::vector<real<double>> at = corescale::variables(tape, std::span<const double>(point));
@@ -89,11 +89,11 @@ TEST(Statements, ParametersAmongTheOperandsAreRecordedFirst) {
     const std::array<double, 2> slopes = truth(at[0], at[1]);
     const std::vector<double> both{slopes[0], slopes[1]};
     recorded.forward(at);
-    EXPECT_EQ(recorded.reverse(one), both);
+    EXPECT_EQ(recorded.reverse(first_output), both);
     EXPECT_EQ(recorded.tangent(std::vector{1.0, 0.0})[0], both[0]);
     EXPECT_EQ(recorded.tangent(std::vector{0.0, 1.0})[0], both[1]);
     EXPECT_EQ(corescale::gradient<double>(f, at).derivatives, both);
-    EXPECT_EQ(recorded.hessian_vector(at, std::vector{1.0, 0.0}, one), (std::vector{5.0, 0.0}));
+    EXPECT_EQ(recorded.hessian_vector(at, std::vector{1.0, 0.0}, first_output), (std::vector{5.0, 0.0}));
   }
 }
 
