@@ -4,6 +4,7 @@ launches."""
 
 import re
 import signal
+from collections.abc import Sequence
 from typing import Protocol
 
 SPEAKING = ("failed", "signal", "timeout", "not-started", "check")
@@ -65,11 +66,18 @@ class Ended(Protocol):
     def tail(self) -> str:
         """The end of its output."""
 
+    @property
+    def leftovers(self) -> int:
+        """Processes that ran on after its end until they were killed."""
+
 
 def ending(record: Ended) -> str:
     """What the launch did, as the rest of a sentence: `failed with exit code 7: cannot open grid.dat`."""
     lines = [line for line in reversed(record.tail.splitlines()) if line.strip() and not NOTICE.match(line)]
-    said = next((line.strip() for line in lines if not FRAME.match(line)), lines[0].strip() if lines else "")
+    place = next((k for k, line in enumerate(lines) if not FRAME.match(line)), 0)
+    said = lines[place].strip() if lines else ""
+    if lines and lines[place][0].isspace() and lines[place + 1 :]:  # an indented line goes with the one before
+        said = f"{lines[place + 1].strip()} {said}"
     said = boxed(record.tail) if RULE.match(said) else said.rstrip(".")
     said = said if len(said) <= LONGEST else f"{said[:LONGEST]}..."
     return f"{outcome(record)}: {said}" if said and record.status in SPEAKING else outcome(record)
@@ -103,6 +111,16 @@ def _signal(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
+
+
+def left_running(launches: Sequence[Ended]) -> str:
+    """A warning about processes that outlived their launch; empty for none. Killed launches do not count, because their
+    processes are killed too."""
+    found = [one.leftovers for one in launches if one.leftovers and one.status not in ("timeout", "capped")]
+    if not found:
+        return ""
+    what, were = (f"{max(found)} processes", "were") if max(found) > 1 else ("a process", "was")
+    return f"{what} that ran on after the program's end {were} killed (in {len(found)} of {len(launches)} launches)"
 
 
 def too_short(wall: float) -> str:

@@ -53,7 +53,7 @@ def parse(content: bytes, where: str) -> list[Entry]:
         try:
             entry = documents.typed(_adapter(), line)
         except ValueError:
-            remedy = "restore the line, or take it out"
+            remedy = "restore the line, take it out, or name another file"
             raise UsageError("is not a line of a history", where=f"{where}:{number}", remedy=remedy) from None
         found[(entry.commit, *entry.series)] = entry
     return sorted(found.values(), key=lambda entry: (entry.when, entry.commit, entry.series))

@@ -16,6 +16,7 @@ from corescale.declare.catalogue import allocators
 from corescale.declare.experiment import Command, Experiment, Factor, Verb
 from corescale.machine import Machine
 from corescale.observe import store
+from support import tries
 from support.commands import typed
 
 Make = Callable[..., Experiment]
@@ -75,9 +76,12 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def tries_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder in which the lines of a table of tries follow each other."""
-    return typed(tmp_path_factory.mktemp("tries")).parent
+def tries_folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder in which the lines of a table of tries follow each other, behind the table's FIRST, if it has one."""
+    folder = typed(tmp_path_factory.mktemp("tries")).parent
+    done = tries.done(getattr(request.module, "FIRST", ""), folder)
+    assert done.returncode == 0, done.stderr
+    return folder
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from corescale.declare import command_line, grid
 from corescale.declare.catalogue import openmp, space
 from corescale.declare.experiment import Experiment
 from corescale.declare.request import ScanRequest
-from corescale.endings import ending, too_short
+from corescale.endings import ending, left_running, too_short
 from corescale.errors import CorescaleError, InconclusiveError
 from corescale.machine import Machine
 from corescale.observe import hooks, launchers, store
@@ -97,7 +97,8 @@ def found(
             late = error
         room = SHARE_OF_BUDGET * (limited.stop.budget or math.inf)
         try:
-            parts = () if late else split(request, command, machine, made.ledger, room, note, watch)
+            told = unwatched if made.swaps else note  # the swaps have told what is to say about the machine
+            parts = () if late else split(request, command, machine, made.ledger, room, told, watch)
             made = replace(made, inflated=parts)
         except InconclusiveError as error:
             note(f"inflated computing is not split: {error.what}")
@@ -190,7 +191,7 @@ def explained(
     made = compared(made, ledgers, alone) if alone and seen.profiles else made
     ranks = sum(profile.is_rank for profile in seen.profiles)
     notes = [NO_RANKS] if seen.profiles and not ranks and chosen.layout.p > chosen.layout.threads_per_rank else []
-    notes += filter(None, [too_short(made.wall)])
+    notes += filter(None, [left_running([one.report for one in launches]), too_short(made.wall)])
     made = replace(made, ranks=max(1, ranks), notes=(*made.notes, *notes))
     named = [(profile, Symbols(profile.modules, seen.ended)) for profile in seen.profiles]
     found = explanation(made, named, seen.spans)

@@ -55,7 +55,7 @@ def split(
     if count > len(machine.usable):
         raise InconclusiveError(f"{count} copies at once need as many CPUs")
     loop = command_line.scan(replace(asked, input=""), LOOP, machine)
-    with _launching(program, machine, count, note) as programs, _launching(loop, machine, count, note) as loops:
+    with _launching(program, machine, count, note) as programs, _launching(loop, machine, count) as loops:
         watch("inflated computing: a launch with one thread")
         (first,) = _succeeded(programs(1))
         took = 2 * (first.wall + max(one.wall for one in _succeeded(loops(1))))
@@ -91,8 +91,9 @@ def _succeeded(made: list[Record]) -> list[Record]:
 
 @contextlib.contextmanager
 def _launching(
-    experiment: Experiment, machine: Machine, count: int, note: Callable[[str], object]
+    experiment: Experiment, machine: Machine, count: int, note: Callable[[str], object] = lambda _: None
 ) -> Iterator[Launched]:
+    """A launcher of copies; `note` takes its notes, which are about the machine and so the same for each."""
     launcher = launchers.create("direct", experiment, machine)
     (chosen,) = configurations(experiment)
     launcher.side_by_side(count)

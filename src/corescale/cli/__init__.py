@@ -38,8 +38,13 @@ def began() -> float | None:
 
 
 def measured() -> None:
-    """From now on, an interruption says that what was measured is kept."""
+    """From now on, an error that ends the command says that what was measured is kept."""
     _measured.append(True)
+
+
+def kept() -> str:
+    """What an error adds if something was measured by now."""
+    return "; what was measured is kept (corescale report)" if _measured else ""
 
 
 def main() -> None:
@@ -104,7 +109,7 @@ def _run(words: list[str]) -> int:
     from corescale.cli.app import app  # noqa: PLC0415
     from corescale.declare.request import joined  # noqa: PLC0415
 
-    streams.install()
+    streams.install(kept)
     try:
         code = app(args=joined(words), prog_name="corescale", standalone_mode=False)
         sys.stdout.flush()
@@ -138,6 +143,6 @@ def _short(line: str) -> str:
 def fail(line: str, code: ExitCode) -> None:
     """Say one line on stderr and exit."""
     with contextlib.suppress(OSError):
-        printable = "".join(c if c.isprintable() else repr(c)[1:-1] for c in _short(line))
+        printable = "".join(c if c.isprintable() else repr(c)[1:-1] for c in _short(line).expandtabs(1))
         sys.stderr.write(f"corescale: {printable}\n")
     sys.exit(code)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import typer
 
+from corescale import cli
 from corescale.api import explained, explaining, measuring
 from corescale.cli import stdin
 from corescale.cli.measure import loadable
@@ -54,7 +55,9 @@ def explain(words: list[str], asked: ExplainRequest) -> None:
 def _kept(found: explaining.Found, request: ScanRequest, experiment: Experiment) -> str:
     """Keeps the result, and returns a line on where, or why not."""
     try:
-        return f"kept: {explained.keep(found.shown, explained.folder_of(request, experiment))}"
+        place = explained.keep(found.shown, explained.folder_of(request, experiment))
+        cli.measured()
+        return f"kept: {place}"
     except CorescaleError as error:  # an error that ended the launches has a line of its own
         why = f"note: the result is not kept: {text.clean(str(error))}"
         return "" if isinstance(found.late, CorescaleError) else why

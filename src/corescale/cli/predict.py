@@ -184,7 +184,7 @@ def _scores(run: store.Run, overhead: Sequence[str]) -> Sequence[Prediction | Sc
 
 def _scanned(path: str, *, study: bool = False) -> store.Run:
     """The run of a scan; raises StoreError for another verb. `study`: runs of studies are accepted too."""
-    run = store.load(Path(path))
+    run = store.load(Path(path), "" if study else "scan")
     if not (run.experiment.scans or (study and run.experiment.study.name)):
         raise StoreError("is not a run of scan", where=path, remedy="give the folder of a scan")
     if run.experiment.scans and run.experiment.scaling.weak is not None:

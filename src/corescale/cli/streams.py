@@ -5,15 +5,17 @@ error."""
 import io
 import os
 import sys
+from collections.abc import Callable
 from typing import TextIO
 
 from corescale.errors import StoreError
 
 
 class Stream(io.TextIOWrapper):
-    """A standard stream. What it cannot encode is spelt out, as `\\udce9` for a byte of an argument."""
+    """A standard stream. What it cannot encode is spelt out, as `\\udce9` for a byte of an argument. `kept`: what an
+    error adds on what was measured."""
 
-    def __init__(self, stream: TextIO, where: str) -> None:
+    def __init__(self, stream: TextIO, where: str, kept: Callable[[], str]) -> None:
         self._before = stream  # kept, because it would close the file when collected
         super().__init__(
             stream.buffer,
@@ -21,7 +23,7 @@ class Stream(io.TextIOWrapper):
             errors="backslashreplace",
             line_buffering=stream.isatty() or where == "standard error",
         )
-        self._where = where
+        self._where, self._kept = where, kept
 
     def write(self, text: str) -> int:
         """See the class; raises StoreError if the system says why nothing more can be written."""
@@ -45,15 +47,15 @@ class Stream(io.TextIOWrapper):
             raise StoreError(
                 f"cannot be written: {error.strerror}",
                 where=self._where,
-                remedy="free some room, or write elsewhere; a run that was measured is kept (corescale report)",
+                remedy=f"free some room, or write elsewhere{self._kept()}",
             ) from None
 
 
-def install() -> None:
-    """Replaces Python's own streams, except one that was closed (`>&-`)."""
+def install(kept: Callable[[], str]) -> None:
+    """Replaces Python's own streams, except one that was closed (`>&-`). `kept`: see Stream."""
     closed = sys.stdout is None
-    sys.stdout = Stream(sys.stdout or _nowhere(1), "standard output")
-    sys.stderr = Stream(sys.stderr or _nowhere(2), "standard error")
+    sys.stdout = Stream(sys.stdout or _nowhere(1), "standard output", kept)
+    sys.stderr = Stream(sys.stderr or _nowhere(2), "standard error", kept)
     if closed:
         sys.stderr.write("note: standard output is closed, so the answer is not printed\n")
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """For a command line that cannot be parsed, one line that suggests what was probably meant."""
 
+import difflib
 import re
 import shlex
 import shutil
@@ -33,9 +34,10 @@ HYPERFINE = {
 
 OURS = {
     **dict.fromkeys(("--version", "-V"), "corescale --version prints it"),
+    "--export-html": "--report FILE.html writes a page",
     "--subject-to": "only tune takes a bound; compare has --gate",
 }
-"""Options that come before a verb, or that only some verbs have."""
+"""Options that come before a verb, that only some verbs have, or that people guess."""
 
 LIMITS = {"--budget": "--budget 60s limits it", "--runs": "-r N makes exactly N blocks"}
 """Options that limit a run; an error names the first one that the verb has."""
@@ -46,6 +48,10 @@ OF_PREDICT = dict.fromkeys(("-p", "-t", "--at", "--threads"), "--cores P is the 
 
 NUMBERS = {"integer": "a whole number", "number": "a number"}
 """how an error names the expected type of value"""
+
+
+NEAR = 0.6
+"""least likeness of an option that was probably meant"""
 
 
 def line(error: Any, words: Sequence[str]) -> str:
@@ -89,6 +95,8 @@ def _near(error: Any, verb: str) -> str:
     if hasattr(error, "possibilities") and (others := _verbs_with(str(error.option_name))):
         return f"it is an option of {', '.join(others)}; {_help(verb)}"
     near = getattr(error, "possibilities", None) or re.findall(r"Did you mean '(\S+)'", error.format_message())
+    if name := str(getattr(error, "option_name", "")).strip("-"):  # the dashes are like those of any option
+        near = [one for one in near or () if difflib.SequenceMatcher(None, name, one.strip("-")).ratio() >= NEAR]
     return f"did you mean {near[0]}?" if near else ""
 
 

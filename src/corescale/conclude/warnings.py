@@ -15,7 +15,7 @@ from corescale.conclude.two_samples import unpaired_ratio
 from corescale.declare import grid
 from corescale.declare.experiment import Experiment
 from corescale.declare.metric_sources import given_by
-from corescale.endings import outcome, too_short
+from corescale.endings import left_running, outcome, too_short
 from corescale.records import Configuration, Level, Record
 
 
@@ -48,7 +48,7 @@ def warnings(records: Sequence[Record], experiment: Experiment, width: float | N
         *_unreported(told, experiment),
         *_quantised(timed, experiment),
         *(said for each in agreements(records, experiment) for said in each.broken),
-        *_left_running(told),
+        *filter(None, [left_running(told)]),
         *busy,
         *_drift(records, experiment),
         *_nodes(records, experiment),
@@ -88,16 +88,6 @@ def _quantised(records: Sequence[Record], experiment: Experiment) -> list[str]:
     return [
         f"{name} is quantised in steps of {step:g}, {step / typical:.2g} of its median: what is less cannot be seen"
     ]
-
-
-def _left_running(records: Sequence[Record]) -> Iterator[str]:
-    """A warning about processes that outlived their launch. Killed launches do not count, because their processes are
-    killed too."""
-    found = [record.leftovers for record in records if record.leftovers and record.status not in ("timeout", "capped")]
-    if found:
-        most = max(found)
-        what, were = (f"{most} processes", "were") if most > 1 else ("a process", "was")
-        yield f"{what} that ran on after the program's end {were} killed (in {len(found)} of {len(records)} launches)"
 
 
 def _flagged(flags: Sequence[noise.Flag], timed: Sequence[Record], width: float | None) -> tuple[list[str], list[str]]:

@@ -199,22 +199,16 @@ class Experiment(Launching):
     study: Presentation = Presentation()
 
     @model_validator(mode="after")
-    def _names_are_distinct(self) -> Self:
-        names = [factor.name for factor in self.factors]
-        for name in names:
-            if names.count(name) > 1:
-                raise UsageError(f"factor {name!r} is given twice", where="-f", remedy="merge its levels")
+    def _metrics_are_declared(self) -> Self:
         for metric in set(self.study.agree) - set(self.metrics):
             remedy = f'metrics.{metric} = "output:KEY"'
             raise UsageError(f"no metric {metric!r}", where=f"agree.{metric}", remedy=remedy)
         for constraint in self.tuning.constraints:
             if constraint.metric not in self.metrics:
                 source = constraint.metric if constraint.metric in metric_sources.UNKEYED else "SOURCE"
-                raise UsageError(
-                    f"no metric {constraint.metric!r}",
-                    where="--subject-to",
-                    remedy=f"declare it: --metric {constraint.metric}={source}",
-                )
+                typed = "--subject-to", f"--metric {constraint.metric}={source}"
+                where, line = ("constraints", f'metrics.{constraint.metric} = "{source}"') if self.study.name else typed
+                raise UsageError(f"no metric {constraint.metric!r}", where=where, remedy=f"declare it: {line}")
         return self
 
     @model_validator(mode="after")

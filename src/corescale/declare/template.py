@@ -78,13 +78,16 @@ def placeholders(argv: Iterable[str]) -> frozenset[str]:
     return frozenset(match[2] for word in argv for match in _TOKEN.finditer(word) if match[2])
 
 
-def check(argv: Iterable[str], known: Iterable[str], where: str = "command") -> None:
-    """Raises UsageError for a placeholder that no factor fills, and suggests the nearest name. `where`: the option of
-    these words."""
+def check(argv: Iterable[str], known: Iterable[str], where: str = "command", *, in_file: bool = False) -> None:
+    """Raises UsageError for a placeholder that no factor fills, and suggests the nearest name.
+
+    `where`: the option of these words. `in_file`: a study file has them, and no option gives levels.
+    """
     names = sorted(known)
     for name in sorted(placeholders(argv) - set(names)):
-        levels = f"give its levels (-L {name} a,b) or write {{{{{name}}}}} for {{{name}}} as text"
-        number = f"give their number: --{name} 1,2" if name in ("ranks", "nodes") else ""
+        give = f"{name} = [1, 2] below [factors]" if in_file else f"-L {name} a,b"
+        levels = f"give its levels ({give}) or write {{{{{name}}}}} for {{{name}}} as text"
+        number = f"give their number: --{name} 1,2" if name in ("ranks", "nodes") and not in_file else ""
         remedy = number or nearest(name, names, levels, "{{{}}}")
         raise UsageError(f"unknown placeholder {{{name}}}", where=where, remedy=remedy)
 

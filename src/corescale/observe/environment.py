@@ -123,11 +123,17 @@ def _is_program(path: Path) -> bool:
         return True
 
 
+SHELL_HAS = ("alias", "cd", "eval", "exit", "export", "set", "source", "ulimit", "umask", "unset", "wait")
+"""commands that are no programs"""
+
+
 def _how_to_name(program: str) -> str:
     if program in (*WORKLOADS, *VARIANTS):
         return "this workload of corescale is not built here: run scripts/setup"
     if re.match(r"[A-Za-z_]\w*=", program):
         return f"a variable before a program is for a shell: write env {program} and the program"
+    if program in SHELL_HAS:
+        return f"only a shell has it: write sh -c '{program} ...'"
     return "no folder of PATH has it: check the spelling, or give its path"
 
 

@@ -34,16 +34,22 @@ def _after_scan(result: Result) -> str:
     preloaded."""
     named = [f for f in result.experiment.factors if f.kind != "threads" and not f.how.preloads]
     levels = [word for f in named for word in ("-f", f"{f.name}={f.how.joined(f.levels)}")]
+    argv, preloads = result.experiment.commands[0].argv, ["--allocators", "auto"] * _may_preload(result)
+    line = shlex.join(["corescale", "tune", *result.launching, *preloads, *levels, "--", *argv])
+    return text.clean(line) if line.isprintable() else ""  # a line that is not printable could not be pasted
+
+
+def _may_preload(result: Result) -> bool:
+    """Whether allocators can be preloaded into the program, as far as is known."""
     command = result.experiment.commands[0]
     refused = result.experiment.no_preload or (not command.shell and space.no_preload(command.argv))
-    preloads = [] if "simulated" in result.origins or refused else ["--allocators", "auto"]
-    line = shlex.join(["corescale", "tune", *result.launching, *preloads, *levels, "--", *command.argv])
-    return text.clean(line) if line.isprintable() else ""  # a line that is not printable could not be pasted
+    return not refused and "simulated" not in result.origins
 
 
 def _after_tune(result: Result, found: Recommendation) -> str:
     if not found.others:
-        return "name what to vary, such as -f NAME=a,b; where nothing is named, threads and allocators are tried"
+        also = ["--allocators auto"] * _may_preload(result)
+        return f"name what to vary: {' or '.join([*also, '-f NAME=a,b with {NAME} in the command'])}"
     if not found.compared:
         return "the same command with a larger --budget goes on"
     if not found.answered:

@@ -24,6 +24,7 @@ from corescale.conclude.stats import Interval
 from corescale.declare.request import ScanRequest
 from corescale.errors import InconclusiveError
 from corescale.machine import Machine
+from corescale.observe import other_runs
 from support.profiles import undisturbed
 
 pytestmark = pytest.mark.skipif(len(Machine.here().affinity) < 2, reason="needs two CPUs")
@@ -173,6 +174,14 @@ def test_what_keeps_copies_from_running_at_once_is_one_line(options: dict[str, A
     with pytest.raises(InconclusiveError, match=why) as raised:
         split("sleep", "0.1", **options)
     assert "\n" not in str(raised.value)
+
+
+def test_a_note_on_the_machine_comes_once(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two launchers run copies: of the program, and of a loop."""
+    monkeypatch.setattr(other_runs, "processes", lambda: [1])
+    with pytest.raises(InconclusiveError):
+        split("sleep", "0.1", room=0.5)
+    assert capsys.readouterr().out.count("another corescale measures") == 1
 
 
 def test_copies_must_fit_into_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -123,8 +123,11 @@ def rows_over_time(threads: Sequence[Worked], wall: float, parts: int = PARTS) -
     return {row: sums[row] for row in LedgerRow if row in sums}
 
 
-def stretches(profiles: Sequence[tuple[Profile, Namer]], busy: Sequence[float], length: float) -> tuple[Stretch, ...]:
-    """The stretches in which at most one CPU was in use, in the order of time. `busy`: CPUs in use in each `length`."""
+def stretches(
+    profiles: Sequence[tuple[Profile, Namer]], busy: Sequence[float], length: float, wall: float
+) -> tuple[Stretch, ...]:
+    """The stretches in which at most one CPU was in use, in the order of time. `busy`: CPUs in use in each `length`,
+    of which the last may go beyond the `wall` time."""
     begun = min((profile.started for profile, _ in profiles), default=0.0)
     working = [
         (profile.started - begun + event.ended, event, name)
@@ -136,8 +139,8 @@ def stretches(profiles: Sequence[tuple[Profile, Namer]], busy: Sequence[float], 
     at = 0
     for serial, group in itertools.groupby(busy, key=lambda cpus: round(cpus) <= 1):
         count = len(list(group))
-        if serial and count >= SERIAL:
-            start, end = at * length, (at + count) * length
+        if serial and count >= SERIAL and at * length < wall:
+            start, end = at * length, min((at + count) * length, wall)
             found.append(Stretch(start, end - start, _place(working, start, end)))
         at += count
     return tuple(found)
@@ -221,7 +224,7 @@ def explanation(ledger: Ledger, profiles: Sequence[tuple[Profile, Namer]], spans
         own_regions=own_regions(spans, drawn, mains),
         rows_over_time=rows_over_time(threads, ledger.wall),
         alone=alone(chosen) if ledger.serial is not None else (),
-        stretches=stretches(chosen, busy, mains[0].busy_length) if ledger.threads > 1 and mains else (),
+        stretches=stretches(chosen, busy, mains[0].busy_length, ledger.wall) if ledger.threads > 1 and mains else (),
         messages=messages(mains),
         blocks=blocks(mains),
         most_threads=max((len(one.threads) + one.lost_threads for one, _ in profiles), default=None),

@@ -34,7 +34,7 @@ from corescale.declare.study_file.factors import without_ranks
 from corescale.declare.study_file.tables import SCHEMA, StopTable, StudyFile, Template, schema
 from corescale.errors import PreloadError, UsageError
 from corescale.machine import Machine
-from corescale.records import Level
+from corescale.records import COMMAND, Level
 
 __all__ = ["SCHEMA", "StudyFile", "experiment", "presentation", "read", "schema", "without_ranks"]
 
@@ -101,14 +101,16 @@ def _experiment(
     beside = {name: factor for factor, table in file.factors.items() for name in table.along}
     launched = _commands(file, path, command)
     for each in launched:
-        template.check(each.argv, factors.LAYOUT.union(file.factors, file.derived, beside))
+        template.check(each.argv, factors.LAYOUT.union(file.factors, file.derived, beside), in_file=True)
     reached = factors.names_used(launched, file.derived, file.factors, beside)
     declared = reached | factors.names_used(_commands(file, path, ""), file.derived, file.factors, beside)
     typed = factors.replaced(levels, file.factors, declared)
     given = dict(file.factors) | typed
     chosen, left_out = factors.chosen(given, typed, declared, reached, machine)
     if file.commands and not command:
-        chosen.insert(0, Factor(name="command", kind="command", levels=tuple(file.commands)))
+        if COMMAND in file.factors:
+            raise UsageError("is what [commands] varies", where=f"factors.{COMMAND}", remedy="use another name")
+        chosen.insert(0, Factor(name=COMMAND, kind="command", levels=tuple(file.commands)))
     names = factors.LAYOUT.union(factor.name for factor in chosen)
     taken = names.union(BUILT_IN, beside)
     for part, known in (("derived", taken), ("columns", taken.union(file.derived))):
@@ -231,4 +233,6 @@ def stop_rule(table: StopTable, runs: int | None, *, until_decided: bool = False
 
 def seconds_of(value: object, where: str) -> float:
     """Seconds of a number, or of a text such as 90s; raises UsageError."""
-    return float(value) if isinstance(value, int | float) and 0 < value < math.inf else seconds(str(value), where)
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < math.inf:
+        return float(value)
+    return seconds(str(value), where)

@@ -44,7 +44,9 @@ def _fault(error: ValidationError, model: type[BaseModel], path: Path, text: str
         names = _keys(model, where[:-1])
         remedy = nearest(str(where[-1]), names, f"keys here: {', '.join(names)}")
         return UsageError(f"unknown key {where[-1]!r}", where=place, remedy=remedy)
-    what = first["msg"].removeprefix("Value error, ")
+    what = re.sub(
+        "valid (dictionary|tuple|list)( or instance of .*)?", _in_toml, first["msg"].removeprefix("Value error, ")
+    )
     given = "" if first["type"] in ("missing", "value_error") else f", not {first['input']!r:.60}"
     remedy = ""
     if first["type"] == "literal_error":
@@ -54,6 +56,10 @@ def _fault(error: ValidationError, model: type[BaseModel], path: Path, text: str
         where=place,
         remedy=remedy or ("" if "; " in what else f"see {guide}"),
     )
+
+
+def _in_toml(kind: re.Match[str]) -> str:
+    return "table, such as {a = 1}" if kind[1] == "dictionary" else "list, such as [1, 2]"
 
 
 _BRANCHES = frozenset({"str", "int", "float", "literal['auto']", "literal['none']", "constrained-str"})

@@ -3,9 +3,9 @@
 
 import json
 from collections.abc import Mapping
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, WithJsonSchema, field_validator, model_validator
 
 from corescale.declare import factors
 from corescale.declare.base import Model
@@ -14,9 +14,17 @@ from corescale.declare.outputs import Chart, Finding, Overheads, Selection, Tabl
 
 Template = str | tuple[str, ...]
 """a line that is split as a shell would split it, or its words"""
-Share = float | Annotated[str, Field(pattern=r"^\s*[0-9.]+\s*%?\s*$")]
 _UNIT = "(ms|s|min|m|h|d)"
-Seconds = float | Annotated[str, Field(pattern=rf"^\s*[0-9.]+\s*({_UNIT}\s*([0-9.]+\s*{_UNIT}\s*)*)?$")]
+
+
+def _quantity(pattern: str) -> Any:
+    """A number, or a text of that pattern for editors; declare/quantities.py reads it, and says what is wrong."""
+    either: list[dict[str, str]] = [{"type": "number"}, {"pattern": pattern, "type": "string"}]
+    return WithJsonSchema({"anyOf": either})
+
+
+Share = Annotated[object, _quantity(r"^\s*[0-9.]+\s*%?\s*$")]
+Seconds = Annotated[object, _quantity(rf"^\s*[0-9.]+\s*({_UNIT}\s*([0-9.]+\s*{_UNIT}\s*)*)?$")]
 Levels = tuple[int | float | str, ...]
 
 
@@ -33,7 +41,7 @@ class FactorTable(Model):
     @model_validator(mode="before")
     @classmethod
     def _short(cls, given: object) -> object:
-        return {"levels": given} if isinstance(given, list | tuple | str) else given
+        return given if isinstance(given, dict | FactorTable) else {"levels": given}
 
     @model_validator(mode="after")
     def _one_each(self) -> Self:
@@ -45,8 +53,9 @@ class FactorTable(Model):
     @field_validator("levels", mode="before")
     @classmethod
     def _plain(cls, given: object) -> object:
-        if isinstance(given, list | tuple) and (not given or any(isinstance(level, bool) for level in given)):
-            raise ValueError("levels are numbers or strings, at least one")
+        listed = isinstance(given, list | tuple) and given and not any(isinstance(level, bool) for level in given)
+        if not listed and given != "auto":
+            raise ValueError("levels are numbers or strings, at least one; write them as a list: [1, 2]")
         return given
 
 

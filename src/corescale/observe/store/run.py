@@ -82,10 +82,10 @@ class Run:
         return self.launcher.partition("-")[0]
 
 
-def load(path: Path) -> Run:
+def load(path: Path, verb: str = "") -> Run:
     """The run in a folder or in an archive. Of an experiment's folder, it is the last run.
 
-    A torn last line is ignored.
+    A torn last line is ignored. `verb`: of whose runs an error names the last, if the folder holds several.
     """
     if paths.is_file(path):
         with unpacked(path) as folder:
@@ -94,7 +94,7 @@ def load(path: Path) -> Run:
     if there and not paths.is_file(path / PLAN):
         return load(path / str(there[-1]))
     _must_be_files(path)
-    _must_hold_no_others(path)
+    _must_hold_no_others(path, verb)
     experiment, launcher, option = planned(path)
     finished = paths.exists(path / FINISHED)
     history = read(path / RECORDS, finished=finished)
@@ -116,13 +116,13 @@ def load(path: Path) -> Run:
 HOME = "give the folder of one run, such as corescale-runs/scan-1234/1"
 
 
-def _must_hold_no_others(path: Path) -> None:
-    """Raises StoreError if the folder holds runs of many experiments; the error names the last one."""
+def _must_hold_no_others(path: Path, verb: str) -> None:
+    """Raises StoreError if the folder holds runs of many experiments; the error names the last one of that verb."""
     inside = [] if paths.exists(path / PLAN) else [plan.parent for plan in path.glob(f"*/*/{PLAN}")]
     if inside:
-        last = max(inside, key=lambda run: run.stat().st_mtime)
+        last = max(inside, key=lambda run: (run.parent.name.startswith(f"{verb}-"), run.stat().st_mtime))
         what = f"is no run, and holds {len(inside)}" if len(inside) > 1 else "is no run, and holds one"
-        raise StoreError(what, where=str(path), remedy=f"name the last one: {shlex.quote(str(last))}")
+        raise StoreError(what, where=str(path), remedy=f"name the last {verb or 'one'}: {shlex.quote(str(last))}")
 
 
 def _must_be_files(path: Path) -> None:

@@ -109,7 +109,7 @@ TRIES: tuple[Try, ...] = (
         (
             f"corescale {line} -q >/dev/full",
             6,
-            "corescale: standard output: cannot be written: .*; a run that was measured is kept",
+            "corescale: standard output: cannot be written: .*; what was measured is kept",
         )
         for line in (
             "compare -r 1 --export-json /dev/stdout true",
@@ -119,6 +119,30 @@ TRIES: tuple[Try, ...] = (
         )
     ),
     ("ls full/explain-*", 0, "1.json"),
+    ("corescale scan --help >/dev/full", 6, "corescale: standard output: .*; free some room, or write elsewhere$"),
+    # What a launch leaves running, and what else could be varied.
+    (
+        "corescale explain -q --no-swap -t 1 -- sh -c 'sleep 60 & sleep 0.1' | grep 'ran on'",
+        0,
+        "  note: a process that ran on after the program's end was killed .in 1 of 1 launches",
+    ),
+    (
+        "corescale tune -q -t 1 -- true | grep next",
+        0,
+        "next: name what to vary: --allocators auto or -f NAME=a,b with .NAME. in the command$",
+    ),
+    # A folder of many runs, of which a verb reads some only; a file that is no history.
+    (
+        "{ corescale scan -q -r 1 -t 1 --out both -- true; corescale compare -q -r 1 --out both true; } >/dev/null;"
+        " corescale predict both --cores 4",
+        6,
+        "corescale: both: is no run, and holds 2; name the last scan: both/scan-",
+    ),
+    (
+        "echo int main > main.c; corescale history main.c",
+        2,
+        "corescale: main.c:1: is not .* or name another file$",
+    ),
     # A program that ends at once, and one that removes itself.
     ("corescale explain -q --no-swap -t 1 -- true | grep -c 'over the time, .*: *$'", 1, "0"),
     (
@@ -127,6 +151,47 @@ TRIES: tuple[Try, ...] = (
         0,
         "  note: no symbols of gone: removed or changed since it was launched, so its places are addresses",
     ),
+    # A study file is told what it takes, and no option.
+    *(
+        (f"echo '{lines}' | tr ';' '\\n' > s.toml; corescale study check s.toml", 2, f"corescale: s.toml:{says}")
+        for lines, says in (
+            (
+                'title = "x";command = "true {m}"',
+                "2: command: unknown placeholder .m.; give its levels .m = .1, 2. below .factors..",
+            ),
+            (
+                'title = "x";command = "true";timeout = "fast"',
+                "3: timeout: 'fast' is not a time above 0;.* \"90s\", ",
+            ),
+            ('title = "x";command = "true";timeout = -3', "3: timeout: '-3' is not a time above 0; write \"90s\", "),
+            ('title = "x";command = "true";[stop];width = 5', "4: stop.width: '5' would be 500%; write \"5%\" or 0.05"),
+            (
+                'title = "x";command = "true {n}";[factors];n = 1',
+                "4: factors.n.*: levels are .*; write them as a list: .1",
+            ),
+            ('title = "x";commands = ["true", "false"]', "2: commands: input should be a table, such as .a = 1., not "),
+            (
+                'title = "x";command = "true";constraints = ["b <= 1"]',
+                "3: constraints: no metric 'b'; declare it: metrics.b = ",
+            ),
+            (
+                'title = "x";[commands];a = "true {command}";b = "true";[factors];command = [1, 2]',
+                "6: factors.command: is what .commands. varies; use another name",
+            ),
+        )
+    ),
+    (
+        "corescale compare --export-html x.html true",
+        2,
+        "corescale: .*: --export-html; --report FILE.html writes a page",
+    ),
+    ("corescale scan -- ulimit -n", 4, "corescale: ulimit: no such program; only a shell has it: write sh -c 'ulimit"),
+    (  # A tab in what a program said, and a line that goes with the one before.
+        "corescale scan -q -t 1 -- sh -c 'printf \"no such\\n\\tme\\tsh\\n\" >&2; exit 1'",
+        4,
+        "corescale: .*: no such me sh; make",
+    ),
+    ("corescale scan --env A=1 -- true", 2, "corescale: scan: no such option: --env; corescale scan --help lists"),
     # A limit of a study, as its file takes it.
     (
         'printf \'title = "x"\ncommand = "sleep 9"\ntimeout = "0.2s"\n\' > slow.toml;'

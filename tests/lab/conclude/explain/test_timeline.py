@@ -75,6 +75,11 @@ PLACES = {1: Place("merge", "m.cpp", 15, "/bin/app"), 2: Place("parse", "p.cpp",
 def test_a_serial_stretch_is_named_by_the_place_that_computed() -> None:
     events = (Event(1, "computing", 0.05, 0.05, (1,)), Event(1, "computing", 0.1, 0.05, (2,)))
     busy = (2.0, 2.0, 1.0, 1.0, 1.0, 2.0, 1.0, 2.0, 2.0, 2.0)
-    found = stretches([(profile(*events), PLACES.__getitem__)], busy, 0.01)
+    found = stretches([(profile(*events), PLACES.__getitem__)], busy, 0.01, wall=0.1)
     assert found == (Stretch(found[0].start, found[0].length, "m.cpp:15 merge"),)
     assert (found[0].start, found[0].length) == pytest.approx((0.02, 0.03))
+
+
+def test_a_serial_stretch_ends_with_the_launch() -> None:
+    (found,) = stretches([(profile(), PLACES.__getitem__)], (0.0,) * 5, 0.01, wall=0.046)
+    assert found.length == pytest.approx(0.046)
