@@ -15,10 +15,12 @@ LONGEST = 200
 
 FRAME = re.compile(
     r"\s+(at |\.\.\. \d+ more|\d+: |\S+:\d+( \+0x|$))|goroutine \d|created by |exit status \d|\[signal "
+    r"|\s+\d*\s*\||compilation terminated"
     r"|[\w./*()-]+\.[\w()*.-]+\(.*\)$|stack backtrace:|note: run with |Node\.js v"
     r"|(Try|See|Use|Run|Type|For more) .*--help"
 )
-"""matches lines that come after the reason: a stack trace in Java, Go, Rust or JavaScript, or a hint to a help page"""
+"""matches lines that come after the reason: a stack trace in Java, Go, Rust or JavaScript, the source that a compiler
+shows, or a hint to a help page"""
 
 
 NOTICE = re.compile(r"Picked up \w+: ")

@@ -43,6 +43,8 @@ CPP = "terminate called after throwing an instance of 'std::runtime_error'\n  wh
             "The most similar command is status",
         ),
         (CPP, "instance of 'std::runtime_error' what():  no mesh"),
+        ("a.c:1:1: error: no type\n    1 | x\n      | ^\n", "a.c:1:1: error: no type"),
+        ("cc1: fatal error: a.c: No such file\ncompilation terminated.\n", "cc1: fatal error: a.c: No such file"),
         ("step(3) of solve(mesh)\n", "step(3) of solve(mesh)"),
         ("\tat F.main(F.java:1)\n", "at F.main(F.java:1)"),
         (f"{'-' * 74}\nThere are no\nslots.\n\nAsk for fewer.\n{'-' * 74}\n", "There are no slots"),

@@ -92,6 +92,8 @@ def gates(texts: Iterable[str]) -> dict[str, float]:
 def _gate(text: str) -> tuple[str, float]:
     if re.fullmatch("[a-z]+:.*", text):
         raise UsageError(f"{text!r} has no =", where="--gate", remedy=f"write {text.replace(':', '=', 1)}")
+    if text in GATES:
+        raise UsageError(f"{text!r} has no limit", where="--gate", remedy=f"write {text}=5%")
     of, equals, limit = text.rpartition("=")
     of = of if equals else "time"
     if of not in GATES:

@@ -354,7 +354,7 @@ TRIES: tuple[Try, ...] = (
             ),
             (
                 'title = "x"\\ncommand = "true"\\n[stop]\\nbudget = -5\\n',
-                "4: stop.budget: '-5.0' is not a time above 0",
+                "4: stop.budget: '-5' is not a time above 0",
             ),
             (
                 'title = "x"\\ncommand = "cat f | wc"\\n',

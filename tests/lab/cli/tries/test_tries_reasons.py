@@ -192,6 +192,8 @@ TRIES: tuple[Try, ...] = (
         "corescale: .*: no such me sh; make",
     ),
     ("corescale scan --env A=1 -- true", 2, "corescale: scan: no such option: --env; corescale scan --help lists"),
+    ("corescale report x --html", 2, "corescale: report: no such option: --html; corescale report --help lists"),
+    ("corescale compare --gate cpu true true", 2, "corescale: --gate: 'cpu' has no limit; write cpu=5%"),
     # A limit of a study, as its file takes it.
     (
         'printf \'title = "x"\ncommand = "sleep 9"\ntimeout = "0.2s"\n\' > slow.toml;'
