@@ -49,11 +49,6 @@ def tags(path: Path, name: str) -> list[str]:
         return []
 
 
-def needs(path: Path, library: str) -> bool:
-    """Whether it is linked with a shared library whose name begins with `library`."""
-    return any(name.startswith(library) for name in tags(path, "DT_NEEDED"))
-
-
 def contains(path: Path, word: bytes) -> bool:
     """Whether the file contains these bytes, such as the name of a library."""
     try:

@@ -120,5 +120,8 @@ def no_preload(argv: Sequence[str]) -> str:
 def sanitized(argv: Sequence[str]) -> str:
     """Why the program would fail with a preloaded allocator, if it is built with a sanitizer; empty if it is not."""
     program = _program(argv)
-    built = next((one for library, one in SANITIZERS.items() if program and elf.needs(program, library)), "")
+    needed = elf.tags(program, "DT_NEEDED") if program else []
+    built = next(
+        (SANITIZERS[library] for library in SANITIZERS if any(name.startswith(library) for name in needed)), ""
+    )
     return f"{argv[0]} is built with {built}, which brings its own malloc" if built else ""
