@@ -47,9 +47,8 @@ Study = Annotated[str, typer.Argument(metavar="NAME|FILE", help="a study that sh
 def run(words: list[str], request: StudyRequest) -> None:
     """Run or continue a study: corescale study run allocator_profile --levels threads=1,2"""
     if len(words) != 1:
-        raise UsageError(
-            "one study is needed", where="study run", remedy="corescale study list names the studies that ship"
-        )
+        what = f"{len(words)} names are given ({', '.join(words)}), one is needed" if words else "a study is missing"
+        raise UsageError(what, where="study run", remedy="corescale study list names the studies that ship")
     must_be_writable(request)
     if request.replay:
         return replay(Path(words[0]), request)

@@ -39,7 +39,7 @@ class HookRunner:
             if name in ONCE and (one := next(iter(known & template.placeholders((text,))), "")):
                 remedy = f"--prepare runs before each launch, with its {{{one}}}"
                 raise UsageError(f"runs once, for all levels of {{{one}}}", where=f"--{name}", remedy=remedy)
-            template.check((text,), known if name in EACH else ())
+            template.check((text,), known if name in EACH else (), f"--{name}")
             if not self._shell:
                 template.split(text, f"--{name}")
 

@@ -269,7 +269,7 @@ def test_what_ships_is_listed_and_found_by_name(inside: Inside) -> None:
     done = inside("study", "run", "demo", "--dry-run")
     assert done.returncode == ExitCode.OK and "kroA100.tsp" in done.stdout
     refused(inside("study", "run", "dmo"), ExitCode.USAGE, "did you mean demo?")
-    refused(inside("study", "run"), ExitCode.USAGE, "one study is needed")
+    refused(inside("study", "run"), ExitCode.USAGE, "a study is missing")
 
 
 def test_weak_scaling_of_any_program(tmp_path: Path) -> None:

@@ -307,6 +307,8 @@ TRIES: tuple[Try, ...] = (
     ("corescale predict x -p 8", 2, "corescale: predict: no such option: -p; --cores P is the number of cores"),
     ("corescale predict x --at 8", 2, "corescale: predict: no such option: --at; --cores P is the number of cores"),
     ("corescale scan --serial 'true {n}' -- true", 2, "corescale: --serial: unknown placeholder {n}; give its levels"),
+    ("corescale scan --prepare 'rm {f}' -- true", 2, "corescale: --prepare: unknown placeholder {f}; give its levels"),
+    ("corescale study run --replay kept own.toml", 2, "corescale: study run: 2 names are given .kept, own.toml., "),
     ("corescale compare --export-json - --export-csv /dev/stdout true", 2, "corescale: - /dev/stdout: two outputs "),
     ("corescale scan --dry-run --json true", 2, "corescale: --dry-run --json: a plan is text"),
     ("corescale study claims --machine x", 2, "corescale: --machine: no effect without a run"),
