@@ -304,12 +304,13 @@ bool is_free(const page* p, const block* b) noexcept {
 bool empty_quarantine(heap& h) noexcept;
 
 /// What take() gives. If the kernel refuses, everything that is kept goes back to it, and take() is tried once more. What a hardened thread
-/// holds back goes only for a request that it can serve: who makes a program ask for too much should not get it.
+/// holds back goes only for a request that it may serve, where each block keeps a run at most: who makes a program ask for too much
+/// should not get it.
 template <class Take>
 auto insist(std::size_t bytes, Take take) noexcept {
   auto taken = take();
   if (!taken && trim()) taken = take();
-  if (taken || !own || own->quarantined_bytes < bytes || !empty_quarantine(*own)) return taken;
+  if (taken || !own || own->quarantined * largest_run < bytes || !empty_quarantine(*own)) return taken;
   trim();
   return take();
 }
@@ -325,7 +326,7 @@ void* try_large(std::size_t bytes, std::size_t alignment, std::size_t& dirty) no
 void* take_large(std::size_t bytes, std::size_t alignment, std::size_t& dirty) noexcept {
   read_environment();
   if (bytes >= address_space || alignment >= address_space) return nullptr;
-  return insist(bytes, [&] { return try_large(bytes, alignment, dirty); });
+  return insist(std::max(bytes, alignment), [&] { return try_large(bytes, alignment, dirty); });
 }
 
 // --- blocks of other threads' pages ---

@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <barrier>
@@ -296,6 +297,20 @@ void holds_on() {
   for (int k = 0; k < 100; ++k) free(opaque(malloc(1'900'000)));
   REQUIRE(malloc(std::size_t{1} << 46) == nullptr);
   for (int k = 0; k < 3000; ++k) REQUIRE(opaque(malloc(64)) != small);
+}
+
+/// Small blocks that wait, each in a page of its own, leave for a request that needs the pages.
+void pages_of_what_waits() {
+  static std::array<void*, 2'000'000> all;
+  std::size_t pages = 0, count = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const std::size_t most = pages * 4096 + (std::size_t{20} << 20);
+  const rlimit limit{most, most};
+  REQUIRE(setrlimit(RLIMIT_AS, &limit) == 0);
+  while ((all[count] = opaque(malloc(16)))) ++count;
+  std::shuffle(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count), std::mt19937(1));
+  for (std::size_t k = 0; k < count; ++k) free(all[k]);
+  REQUIRE(opaque(malloc(60'000)));
 }
 
 /// A thread that had a page of each size, one after another, keeps few of them.
@@ -1210,6 +1225,7 @@ constexpr std::array cases{test_case{"every_entry", every_entry},
                            test_case{"no_memory", no_memory},
                            test_case{"held_back", held_back},
                            test_case{"holds_on", holds_on},
+                           test_case{"pages_of_what_waits", pages_of_what_waits},
                            test_case{"sizes_one_after_another", sizes_one_after_another},
                            test_case{"phases", phases},
                            test_case{"growing_vector", growing_vector},
