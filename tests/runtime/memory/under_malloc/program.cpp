@@ -301,14 +301,16 @@ void holds_on() {
 
 /// Small blocks that wait, each in a page of its own, leave for a request that needs the pages.
 void pages_of_what_waits() {
-  static std::array<void*, 2'000'000> all;
+  constexpr std::size_t room = std::size_t{2} << 20;
+  auto** const all = static_cast<void**>(
+      mmap(nullptr, room * sizeof(void*), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   std::size_t pages = 0, count = 0;
   std::ifstream("/proc/self/statm") >> pages;
   const std::size_t most = pages * 4096 + (std::size_t{20} << 20);
   const rlimit limit{most, most};
   REQUIRE(setrlimit(RLIMIT_AS, &limit) == 0);
   while ((all[count] = opaque(malloc(16)))) ++count;
-  std::shuffle(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count), std::mt19937(1));
+  std::shuffle(all, all + count, std::mt19937(1));
   for (std::size_t k = 0; k < count; ++k) free(all[k]);
   REQUIRE(opaque(malloc(60'000)));
 }
