@@ -15,8 +15,8 @@ inline constexpr std::size_t segment_bytes = std::size_t{1} << 22;  ///< 64 slic
 inline constexpr std::size_t largest_block = slice;     ///< the largest block that has a size class
 inline constexpr std::size_t largest_run = 31 * slice;  ///< beyond it a mapping of its own
 inline constexpr std::size_t system_page = 4096;
-inline constexpr std::size_t address_space = std::size_t{1}
-                                             << 48;  ///< bytes; a larger request is refused at once
+/// Bytes. A request of that many or more is refused at once.
+inline constexpr std::size_t address_space = std::size_t{1} << 48;
 
 inline constexpr std::size_t num_classes = 80;
 
