@@ -169,13 +169,22 @@ def _daemons(folder: Path) -> Iterator[None]:
             time.sleep(0.1)
         yield
     finally:
+        with contextlib.suppress(subprocess.SubprocessError):
+            subprocess.run(("scancel", "-u", "root"), timeout=30, check=False)
+            # A job that still completes has a slurmstepd, which outlives slurmd.
+            eventually(lambda: not said("squeue", "-h"), START)
         for name in (*NODES, "slurmctld"):
             _end(folder / f"{name}.pid")
 
 
 def _end(file: Path) -> None:
+    """Ends the daemon whose number the file holds, and waits for it; one that does not end by itself is killed."""
     with contextlib.suppress(OSError, ValueError):
-        os.kill(int(file.read_text()), signal.SIGTERM)
+        number = int(file.read_text())
+        for how in (signal.SIGTERM, signal.SIGKILL):
+            os.kill(number, how)
+            if eventually(lambda: not alive(number)):
+                return
 
 
 @contextlib.contextmanager
@@ -193,9 +202,7 @@ def ahead(folder: Path, node: str, seconds: int) -> Iterator[None]:
 
 def _restart(folder: Path, node: str, *environment: str) -> None:
     file = folder / f"{node}.pid"
-    number = int(file.read_text())
     _end(file)
-    assert eventually(lambda: not alive(number), START), f"{node} does not end"
     said("env", *environment, "slurmd", "-c", "-N", node)
     assert eventually(lambda: said("sinfo", "-h", "-n", node, "-p", "debug", "-o", "%t") == "idle", START)
 
