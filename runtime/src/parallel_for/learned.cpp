@@ -89,12 +89,14 @@ bool loop_record::learn(double mean_ns, double new_spread) noexcept {
 void loop_record::learn_alone(double mean_ns) noexcept {
   const float old = alone_ns.load(std::memory_order_relaxed);
   const bool anew = old <= 0 || mean_ns > another_loop * old || another_loop * mean_ns < old;
+  const bool second = in_doubt.load(std::memory_order_relaxed) == doubt::second_look;
   alone_ns.store(anew ? static_cast<float>(mean_ns) : towards(old, mean_ns), std::memory_order_relaxed);
-  if (!anew) return;
-  alone_up_to.store(0, std::memory_order_relaxed);
-  if (old > 0)
-    serial_until.store(0, std::memory_order_relaxed);  // a single first time does not mean another loop
+  in_doubt.store(anew && !second ? doubt::look_again : doubt::none, std::memory_order_relaxed);
+  const bool confirmed = second && !anew;
+  if (!confirmed) return;
+  serial_until.store(0, std::memory_order_relaxed);
   forks.store(0, std::memory_order_relaxed);
+  alone_up_to.store(0, std::memory_order_relaxed);
 }
 
 // A loop is no longer forked if there were two losses in a row (one may be due to another program), if the mean saving is not positive,

@@ -98,17 +98,18 @@ struct alignas(cache_line / 2) loop_record {
   bool wants_time_alone(double predicted_ns) const noexcept {
     const std::uint32_t call = calls.load(std::memory_order_relaxed) - 1;
     return predicted_ns < short_ns && call > 1 &&
-           (alone_ns.load(std::memory_order_relaxed) <= 0 || call % alone_every == 0);
+           (alone_ns.load(std::memory_order_relaxed) <= 0 || call % alone_every == 0 ||
+            in_doubt.load(std::memory_order_relaxed) == doubt::second_look);
   }
 
-  /// Learns from the mean time of an iteration in a call that would have been forked.
+  /// Learns from the mean time of an iteration in a call that would have been forked. If it differs much, the next call must confirm it:
+  /// the first one after a fork fetches its data from another core's cache.
   void learn_alone(double mean_ns) noexcept;
 
-  /// The time that n iterations would have taken alone, if in blocks of a fork an iteration took `mean_ns`.
-  double serial_ns(double mean_ns, std::uint64_t n) const noexcept {
-    const double in_blocks = mean_ns * static_cast<double>(n);
+  /// The time of an iteration in n iterations alone, if in blocks of a fork it takes `mean_ns`.
+  double iteration_alone_ns(double mean_ns, std::uint64_t n) const noexcept {
     const float alone = alone_ns.load(std::memory_order_relaxed);
-    return alone > 0 && in_blocks < short_ns ? alone * static_cast<double>(n) : in_blocks;
+    return alone > 0 && mean_ns * static_cast<double>(n) < short_ns ? alone : mean_ns;
   }
 
   /// Learns from the time of a forked call, and the time that it would have taken alone.

@@ -310,7 +310,9 @@ loop_plan plan_of(const loop_call& call, const loop_description& loop) {
   const double mean = times.mean() * ns_per_tick();
   if (call.record) {
     const bool believed = call.record->learn(mean, times.spread());
-    if (believed && !plan.adapt) call.record->learn_gain(elapsed, call.record->serial_ns(mean, loop.n));
+    if (believed && !plan.adapt)
+      call.record->learn_gain(elapsed,
+                              call.record->iteration_alone_ns(mean, loop.n) * static_cast<double>(loop.n));
   }
   if (call.options.statistics) run.report(*call.options.statistics);
   return true;
@@ -377,10 +379,11 @@ struct watched_slices {
   return run_plain(rest, rest.n, plan, shifted);
 }
 
-/// Runs on the calling thread as long as the loop takes the predicted time. If it takes longer twice in a row, the rest is divided among
-/// the team. If `timed`, it learns the time of an iteration from the part that ran here. If `could_fork`, this time is not recorded as
+/// Runs on the calling thread as long as the loop takes the predicted time, given that of an iteration in a fork's blocks. If it takes
+/// longer twice in a row, the rest is divided among the team. If `timed`, it learns the time of an iteration from the part that ran here. If `could_fork`, this time is not recorded as
 /// that of a fork's blocks.
-void run_watched(const loop_call& call, double iteration_ns, bool timed, bool could_fork) {
+void run_watched(const loop_call& call, double in_blocks_ns, bool timed, bool could_fork) {
+  const double iteration_ns = call.record->iteration_alone_ns(in_blocks_ns, call.n);
   const watched_slices slices(call.n, iteration_ns);
   const double fork = machine_calibration().fork_hot;
   const double tick = ns_per_tick();

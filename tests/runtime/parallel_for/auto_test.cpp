@@ -138,16 +138,36 @@ TEST(AutoLearns, AShortLoopIsNotTakenForALateOneBecauseOfTheClock) {
   any_team crew = make_team(2);
   const std::string name = new_name();
   std::array<int, 100> values{};
-  constexpr int calls = 2000;
-  std::atomic<int> blocks{0};
-  for (int call = 0; call < calls; ++call)
+  std::array<std::atomic<int>, 2000> blocks{};
+  for (std::atomic<int>& of_call : blocks)
     parallel_for_blocks(crew, std::size_t{0}, values.size(),
                         [&](std::size_t begin, std::size_t end) {
                           for (std::size_t i = begin; i < end; ++i) ++values[i];
-                          ++blocks;
+                          ++of_call;
                         },
                         {.name = name.c_str()});
-  EXPECT_LT(blocks, 4 * calls);
+  const auto few = std::count_if(blocks.begin(), blocks.end(), [](int of_call) { return of_call <= 3; });
+  EXPECT_GT(few, 1000);
+}
+
+TEST(AutoLearns, OneLongTimeAloneDoesNotMakeALoopForkAgain) {
+  detail::loop_record record;
+  record.begin_call();
+  record.learn_alone(1);
+  record.begin_call();
+  record.learn_alone(1);
+  record.serial_until = 1000;
+  for (const double alone : {10., 1.}) {
+    record.begin_call();
+    record.learn_alone(alone);
+    EXPECT_FALSE(record.may_fork());
+  }
+  for (const double alone : {10., 10.}) {
+    EXPECT_FALSE(record.may_fork());
+    ASSERT_TRUE(record.begin_call());
+    record.learn_alone(alone);
+  }
+  EXPECT_TRUE(record.may_fork()) << "the second call confirms that the loop has changed";
 }
 
 TEST(AutoLearns, ALoopThatBecomesDearForksAgain) {
@@ -258,7 +278,7 @@ TEST(AutoLearns, AShortLoopWhoseForksTakeLongerThanItsCallerAloneIsNotForked) {
       record.learn_alone(alone);
     } else {
       record.learn(in_blocks, 0.1);
-      record.learn_gain(forked, record.serial_ns(in_blocks, n));
+      record.learn_gain(forked, n * record.iteration_alone_ns(in_blocks, n));
       ++forks;
     }
   }
