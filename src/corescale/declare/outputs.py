@@ -91,6 +91,8 @@ class Normalise(Model):
     """divides the reference by y, which turns a time into a speed"""
     subtract: bool = False
     """subtracts the reference instead, for a finding that is a `difference`"""
+    less_one: bool = False
+    """subtracts 1 from the ratio, for a chart of overheads"""
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
@@ -137,6 +139,8 @@ class Chart(_Reads):
     def _for_its_kind(self) -> Self:
         if self.normalise is not None and self.normalise.subtract:
             raise ValueError("`subtract` is for a finding that is a `difference`")
+        if self.normalise is not None and self.normalise.less_one and self.kind not in ("bars", "lines", "heat"):
+            raise ValueError(f"`less_one` is for bars, lines and heat, and this is one of {self.kind}")
         if self.style and self.kind != "lines":
             raise ValueError(f"`style` is for a chart of lines, and this is one of {self.kind}")
         return self
@@ -237,6 +241,8 @@ class Finding(_Reads):
             raise ValueError("`best` must be a column that `b` names, and excludes `along`")
         if self.normalise is not None and self.normalise.subtract and (not self.difference or self.along):
             raise ValueError("`subtract` is for a finding that is a `difference`")
+        if self.normalise is not None and self.normalise.less_one:
+            raise ValueError("`less_one` is for a chart; with `difference` a finding is about overheads")
         return self
 
     @property
@@ -280,6 +286,8 @@ class Overheads(_Reads):
     always relative to times"""
     no_better: str = ""
     """if given, the claim is that this model's error is smaller than that of `claim` by at most `within`"""
+    up_to: float | None = Field(default=None, gt=0)
+    """if given, only launches with an overhead of at most this value are fitted and predicted"""
     fails_beyond: float | None = Field(default=None, gt=0)
     """if given, the claim is that the model, fitted to f up to this value, misses the times beyond it by more than
     `within`"""
@@ -305,6 +313,8 @@ class Overheads(_Reads):
             raise ValueError(f"`no_better` {self.no_better!r} is none of the models: {', '.join(self.models)}")
         if self.no_better and (self.worse_than or self.fails_beyond is not None):
             raise ValueError("`no_better`, `worse_than` and `fails_beyond` are claims of their own: give one of them")
+        if self.up_to is not None and (self.worse_than or self.fails_beyond is not None):
+            raise ValueError("`worse_than` and `fails_beyond` are about all overheads: drop `up_to`")
         return self
 
     def formulas(self) -> Mapping[str, Expression]:

@@ -163,3 +163,12 @@ def test_bars_stand_by_t_x_m_x_n_measured_next_to_every_model_with_a_panel_for_e
             for of in ("", ": grain"):
                 assert bars[f"tbb{of}"][f"{p}x1x1"] == pytest.approx(overhead(p, points, "tbb"), abs=0.02)
     assert drawing.svg(chart).startswith("<svg") and chart.origins == ("fake",)
+
+
+def test_a_level_that_all_bars_share_is_not_in_their_names() -> None:
+    some = {"each": ("points", "threading"), "where": {"points": 1000}, "bars": "layout", "up_to": 0.3}
+    made = experiment(OVERHEADS.model_copy(update=some))
+    (chart,) = charts.of_study(result(made, records(made, seconds, 8, noise=0.002)), None)
+    assert {series.label for panel in chart.panels for series in panel.series} >= {"tbb", "ports", "tbb: grain"}
+    assert "points" not in " ".join(series.label for panel in chart.panels for series in panel.series)
+    assert chart.caption.endswith("fitted where f is at most 0.3")

@@ -76,6 +76,7 @@ def test_a_second_column_is_a_line_style_in_every_colour() -> None:
     assert {series.label: (series.slot, series.style) for series in chart.legend} == {
         "load=1, system": (0, 0), "load=1, mimalloc": (0, 1), "load=16, system": (1, 0), "load=16, mimalloc": (1, 1)
     }  # fmt: skip
+    assert chart.wide, "a legend of so many entries would leave a narrow figure no room for its axes"
     drawn = drawing._figure(chart).axes[0]
     assert {line.get_linestyle() for line in drawn.get_lines()} == {"-", "--"} and not drawn.patches
     with pytest.raises(ValidationError, match="`style` is for a chart of lines, and this is one of bars"):
@@ -99,6 +100,20 @@ def test_a_speed_is_the_inverse_of_a_relative_time() -> None:
     one, four = (rows.loc[rows["threads"] == threads, "time"].to_numpy() for threads in (1, 4))
     assert [mark.y for mark in time.series[0].marks] == pytest.approx([1, np.mean(four) / np.mean(one)])
     assert speed.series[0].marks[1].y == pytest.approx(np.mean(np.mean(one) / four))
+
+
+def test_an_overhead_is_a_ratio_less_one() -> None:
+    chart = bars(where={"load": 1, "threads": 4}, normalise={"to": {"threads": 1}})
+    assert chart.normalise is not None
+    less = chart.model_copy(update={"normalise": chart.normalise.model_copy(update={"less_one": True})})
+    (ratio,), (overhead,) = of(chart), of(less)
+    pairs = [(mark, less) for one, other in zip(ratio.series, overhead.series, strict=True)
+             for mark, less in zip(one.marks, other.marks, strict=True)]  # fmt: skip
+    assert pairs and all(less.y == pytest.approx(float(mark.y) - 1) for mark, less in pairs)
+    assert all(less.low == pytest.approx(mark.low - 1) for mark, less in pairs if mark.low is not None)
+    assert (overhead.y.title, overhead.y.format) == ("time, relative to threads 1, less 1", "number")
+    with pytest.raises(ValidationError, match="`less_one` is for bars, lines and heat, and this is one of forest"):
+        bars(kind="forest", normalise={"to": {"threads": 1}, "less_one": True})
 
 
 def test_both_axes_are_logarithmic_where_that_is_asked_for() -> None:

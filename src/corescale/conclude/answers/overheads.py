@@ -181,8 +181,18 @@ def _asked(
 
 
 def _judged(asked: Modelled, found: Configurations, confidence: float) -> Modelled:
-    models = [summands(one) for one in asked.finding.models]
-    made = replace(asked, choice=choose(found.measured, found.factors, models, confidence))
+    models, limit = [summands(one) for one in asked.finding.models], asked.finding.up_to
+    measured, factors = found.measured, found.factors
+    if limit is not None:
+        try:
+            kept = measured.up_to(limit)
+        except ValueError as error:
+            raise UsageError(str(error)) from error
+        measured, factors = measured.only(kept), {name: values[kept] for name, values in factors.items()}
+    choice = choose(measured, factors, models, confidence)
+    if limit is not None:
+        choice = replace(choice, statement=f"{choice.statement}; fitted where f is at most {limit:g}")
+    made = replace(asked, choice=choice)
     verdict, why = _judge(made)
     return replace(made, verdict=verdict, why=why)
 

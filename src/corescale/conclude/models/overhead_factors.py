@@ -54,6 +54,19 @@ class Measured:
         ratio = self.p[columns] * self.times[:, columns] / (self.p[base] * self.times[:, base])
         return columns, ratio - 1
 
+    def up_to(self, limit: float) -> npt.NDArray[np.intp]:
+        """The columns whose f is at most `limit` over all blocks, and their references; ValueError if none is."""
+        columns, overheads = self.overheads()
+        columns, overheads = columns[some := np.isfinite(overheads).any(axis=0)], overheads[:, some]
+        near = columns[summarise(overheads, np.ones(overheads.shape[0])).centres <= limit]
+        if not near.size:
+            raise ValueError(f"no configuration has an overhead of at most {limit:g}")
+        return np.union1d(near, self.reference[near])
+
+    def only(self, kept: npt.NDArray[np.intp]) -> Self:
+        """These columns, in ascending order, with their references among them."""
+        return type(self)(self.times[:, kept], self.p[kept], np.searchsorted(kept, self.reference[kept]))
+
 
 @dataclass(frozen=True, slots=True)
 class OverheadFit:
@@ -267,18 +280,12 @@ def reach(measured: Measured, factors: Mapping[str, Floats], limit: float, confi
     """The fit where f <= `limit`, compared with the configurations beyond; ValueError if either set is empty."""
     columns, overheads = measured.overheads()
     columns, overheads = columns[some := np.isfinite(overheads).any(axis=0)], overheads[:, some]
-    blocks = overheads.shape[0]
-    centres = summarise(overheads, np.ones(blocks)).centres
-    near: npt.NDArray[np.bool_] = centres <= limit
+    blocks, near = overheads.shape[0], np.isin(columns, kept := measured.up_to(limit))
     if near.all():
         raise ValueError(f"no configuration has an overhead above {limit:g}")
-    if not near.any():
-        raise ValueError(f"no configuration has an overhead of at most {limit:g}")
-    kept = np.unique(np.concatenate([columns[near], measured.reference[columns[near]]]))
-    small = Measured(measured.times[:, kept], measured.p[kept], np.searchsorted(kept, measured.reference[kept]))
-    fitted = fit(small, {name: values[kept] for name, values in factors.items()}, confidence)
+    fitted = fit(measured.only(kept), {name: values[kept] for name, values in factors.items()}, confidence)
     design = np.column_stack([values[columns] for values in factors.values()])
-    here = _errors(design, centres[None], near)
+    here = _errors(design, summarise(overheads, np.ones(blocks)).centres[None], near)
     there = _errors(design, summarise(overheads, draws(blocks, RESAMPLES)).centres, near)
     off_near, off_far = (
         error_interval(float(one[0]), many, confidence, blocks) for one, many in zip(here, there, strict=True)

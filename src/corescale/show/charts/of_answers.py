@@ -53,8 +53,9 @@ def _bars(answers: Sequence[Modelled]) -> Chart:
     """f of each configuration next to the predictions of every model, with a panel for each size."""
     finding, sizes = answers[0].finding, _sizes(answers)
     marked: dict[tuple[str, str], Marked] = {(size, ""): {} for size in dict.fromkeys(sizes.values())}
+    differ = [name for name in answers[0].at if len(answers) == 1 or len({one.at[name] for one in answers}) > 1]
     for one in answers:
-        at = _at(one.at)
+        at = _at({name: one.at[name] for name in differ})
         for point in one.points:
             bar, series, name = str(point.bar), marked[sizes[point], ""], at or "launches"
             place = f"{bar} {sizes[point]}" if len(marked) > 1 else bar
@@ -66,6 +67,7 @@ def _bars(answers: Sequence[Modelled]) -> Chart:
     made = _panels(finding, f"by {finding.bars}", Axis(finding.bars, categories=tuple(categories)), marked)
     caption = "f = p T(p) / (p_ref T(p_ref)) - 1, and what each fitted sum of factors says of it: "
     caption += "; ".join(f"{name} = {text}" for name, text in finding.factors.items())
+    caption += "" if finding.up_to is None else f"; fitted where f is at most {finding.up_to:g}"
     return replace(made, caption=caption, wide=True, own_y=True)
 
 

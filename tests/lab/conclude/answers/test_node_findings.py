@@ -144,7 +144,7 @@ def test_a_line_for_threads_and_a_curve_for_ranks_are_told_apart() -> None:
     assert found["one_factor_describes_ranks_less_well"] == {"holds"}
     assert found["the_line_fails_at_large_overhead_with_threads"] == {"does not hold"}
     assert found["the_line_fails_at_large_overhead_with_ranks"] == {"holds"}
-    assert found["figure_11"] == {"does not hold"}
+    assert found["figure_11"] == {"holds"}  # up to an overhead of 2 the curve is close to a line
 
 
 def test_a_curve_for_threads_and_a_line_for_ranks_refute_the_paper() -> None:
@@ -207,9 +207,9 @@ def test_that_dynamic_tasks_help_uneven_work_alone_is_seen_with_fixed_parts(shar
 
 @pytest.mark.parametrize(
     ("second", "others", "gains", "stops"),
-    [(2.0, 1.0, "holds", "holds"), (1.0, 1.0, "does not hold", "holds"), (2.0, 2.0, "holds", "does not hold")],
+    [(2.0, 1.0, "holds", "holds"), (1.2, 1.2, "does not hold", "holds"), (2.0, 2.0, "holds", "does not hold")],
 )
-def test_a_colony_that_gains_from_two_sockets_and_no_further_is_seen(
+def test_a_colony_that_scales_to_two_sockets_and_no_further_is_seen(
     second: float, others: float, gains: str, stops: str
 ) -> None:
     """Speedups that the second socket of 24 cores, and the third and fourth, multiply."""
@@ -224,7 +224,7 @@ def test_a_colony_that_gains_from_two_sockets_and_no_further_is_seen(
     rows, found = frame(made, asked), {one.name: one for one in asked.study.outputs if isinstance(one, Finding)}
     said = [
         {answer.verdict for answer in answers(rows, asked, found[name])}
-        for name in ("colony_gains_up_to_two_sockets", "colony_gains_nothing_beyond")
+        for name in ("colony_scales_up_to_two_sockets", "colony_scales_badly_beyond")
     ]
     assert said == [{gains}, {stops}]
 
@@ -241,5 +241,6 @@ CURVES = ("one_curve_with_threads", "one_curve_with_ranks", "overhead_grows_as_t
 def test_one_curve_of_the_grain_is_told_apart_from_one_of_p() -> None:
     found = said(GRAIN, lambda c: 5 * p_over_points(c) ** 0.5)
     assert [found[name] for name in CURVES] == [{"holds"}] * 3
+    assert found["figure_11"] == {"does not hold"}
     found = said(GRAIN, lambda c: 0.01 * p(c) * float(c["points"]) / 12500)
     assert [found[name] for name in CURVES] == [{"does not hold"}] * 3

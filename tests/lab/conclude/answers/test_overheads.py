@@ -189,6 +189,23 @@ def test_a_line_through_one_small_overhead_alone_says_nothing_of_large_ones() ->
     assert answer.verdict == "open" and "is not tested" in answer.why
 
 
+def test_a_claim_about_small_overheads_is_not_judged_by_large_ones() -> None:
+    """f of 0.06 to 0.96 on the line; the largest, 1.92 by the line, is 9."""
+
+    def bent(p: float, points: float) -> float:
+        return by_large_grain(p, points) if p < 8 or points > 1000 else 9.0
+
+    changes: dict[str, Any] = {"models": ("grain",), "within": 0.1, "relative": True}
+    assert found(bent, **changes).verdict == "does not hold"
+    assert found(bent, **changes, up_to=10).verdict == "does not hold"
+    answer = found(bent, **changes, up_to=1)
+    assert answer.verdict == "holds" and "fitted where f is at most 1" in statements.answer(answer)
+    assert max(point.overhead.estimate for point in answer.points) == pytest.approx(9, rel=0.05)  # still drawn
+    assert found(lambda p, points: by_large_grain(p, points) ** 2, **changes, up_to=1).verdict == "does not hold"
+    none = found(bent, **changes, up_to=0.001)
+    assert none.verdict == "not on this machine" and "of at most 0.001" in none.why
+
+
 def test_a_factor_that_lowers_the_overhead_describes_no_overhead() -> None:
     answer = found(lambda p, points: -60 * p / points, models=("grain",))
     assert (answer.verdict, answer.why) == ("does not hold", "grain would lower the overhead")
@@ -228,6 +245,8 @@ def test_a_model_of_unknown_factors_is_refused() -> None:
         Overheads.model_validate(ASKED | {"models": ("grain", "n")})
     with pytest.raises(ValueError, match="none of the models; models here: grain, p"):
         Overheads.model_validate(ASKED | {"models": ("grain", "p"), "claim": "grain + p"})
+    with pytest.raises(ValueError, match="drop `up_to`"):
+        Overheads.model_validate(ASKED | FAILING | {"up_to": 2})
 
 
 def test_a_reference_is_taken_away_only_where_a_difference_is_asked() -> None:
@@ -236,6 +255,8 @@ def test_a_reference_is_taken_away_only_where_a_difference_is_asked() -> None:
         Finding.model_validate(finding | {"normalise": {"to": {"p": 1}, "subtract": True}})
     with pytest.raises(ValueError, match="give one of them"):
         Normalise(to={"p": 1}, inverse=True, subtract=True)
+    with pytest.raises(ValueError, match="`less_one` is for a chart"):
+        Finding.model_validate(finding | {"normalise": {"to": {"p": 1}, "less_one": True}})
 
 
 def test_one_fit_forecasts_every_size() -> None:

@@ -119,7 +119,8 @@ def normalised(asked: Asked) -> Asked:
     means = rows[base].groupby(keys)[asked.value].agg(asked.chart.statistic).rename("_base")
     scaled = rows.join(means, on=keys)
     ratio = scaled[asked.value] / scaled["_base"]
-    scaled = scaled.assign(**{asked.value: 1 / ratio if wanted.inverse else ratio}).dropna(subset=[asked.value])
+    shown = (1 / ratio if wanted.inverse else ratio) - wanted.less_one
+    scaled = scaled.assign(**{asked.value: shown}).dropna(subset=[asked.value])
     if scaled.empty:
         raise UsageError("nothing was measured to normalise by", where=where, remedy="change `to` or `within`")
     return replace(asked, rows=scaled)

@@ -110,7 +110,7 @@ class Asked:
     def quantity(self) -> tuple[Shown, Format]:
         """How the values are written, in words and on an axis."""
         if self.chart.normalise is not None:
-            return text.times, "times"
+            return (text.number, "number") if self.chart.normalise.less_one else (text.times, "times")
         if self.value == "time" and not self.experiment.response.startswith("metric:"):
             return text.time, "seconds"
         if self.value == "peak_memory":
@@ -125,7 +125,8 @@ class Asked:
             return name
         if wanted.inverse:
             name = "speed" if self.value == "time" else f"1 / {name}"
-        return f"{name}, relative to {_words(wanted.to)}" if self.on_axis else f"{name}, relative"
+        less = ", less 1" if wanted.less_one else ""
+        return f"{name}, relative to {_words(wanted.to)}{less}" if self.on_axis else f"{name}, relative{less}"
 
     @property
     def on_axis(self) -> bool:
@@ -147,7 +148,7 @@ class Asked:
             error = f"; {spread}: bootstrapped 95% intervals of the {chart.statistic}"
             error += ", too narrow at so few" if fewest < MANY else ""
         wanted = chart.normalise
-        one = f" 1 is {_words(wanted.to)}." if wanted and not self.on_axis else ""
+        one = f" {1 - wanted.less_one} is {_words(wanted.to)}." if wanted and not self.on_axis else ""
         return f"{chart.caption} {what}{error}.{one}{self.beside()}".strip()
 
     def beside(self) -> str:
@@ -166,7 +167,7 @@ class Asked:
             values = [float(mark.y) for panel in panels for series in panel.series for mark in series.marks]
             y = replace(y, ticks=binary(0.0 if chart.kind == "bars" else min(values), max(values)))
         said = "; ".join(mark.says for panel in panels for series in panel.series for mark in series.marks)
-        wide = len(panels) > 1 or chart.kind == "bars" or len(x.categories) > 6
+        wide = len(panels) > 1 or chart.kind == "bars" or len(x.categories) > 6 or bool(chart.style)
         return Chart(
             name=chart.name,
             title=chart.title,
