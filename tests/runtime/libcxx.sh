@@ -13,7 +13,7 @@ rm -rf "$folder" && mkdir -p "$folder/objects" && cd "$folder/objects"
 options="-std=c++2b -stdlib=libc++ -O0 -Wall -Wextra -Wpedantic -Werror -pthread -I$runtime/include -I$runtime/src/team"
 # A folder is compiled as one file, so that its headers are read once. Its names may shadow each other there: -Wshadow is for g++.
 for part in machine memory memory/under_malloc team team/systems; do
-  find "$runtime/src/$part" -maxdepth 1 -name '*.cpp' | grep -vE '/(openmp|boost|tbb|module)[.]cpp$' | sed 's/.*/#include "&"/' >"$(basename "$part").cpp"
+  find "$runtime/src/$part" -maxdepth 1 -name '*.cpp' | grep -vE '/(openmp|boost|tbb)[.]cpp$' | sed 's/.*/#include "&"/' >"$(basename "$part").cpp"
 done
 # shellcheck disable=SC2086  # one word each
 find . -name '*.cpp' | xargs -P 2 -n 1 "$compiler" $options -c

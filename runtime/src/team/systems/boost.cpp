@@ -54,3 +54,6 @@ any_team systems::make_boost_barrier(std::size_t num_threads, const team_options
 }
 
 }  // namespace corescale
+
+CORESCALE_ENTRY_POINT(boost)
+CORESCALE_ENTRY_POINT(boost_barrier)

@@ -69,3 +69,5 @@ any_team systems::make_openmp(std::size_t num_threads, const team_options& optio
 }
 
 }  // namespace corescale
+
+CORESCALE_ENTRY_POINT(openmp)

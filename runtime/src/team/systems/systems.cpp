@@ -40,17 +40,18 @@ const std::filesystem::path& own_folder() {
 [[maybe_unused]] const std::filesystem::path& known_at_load = own_folder();
 
 /// Null if the library, or one that it needs, is missing.
-door* open_door(const char* system) {
-  const auto path = own_folder() / (std::string("libcorescale_team_") + system + CORESCALE_MODULE_SUFFIX);
-  void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  return library ? reinterpret_cast<door*>(dlsym(library, "corescale_make_team")) : nullptr;
+door* open_door(const char* library, const char* system) {
+  const auto path = own_folder() / (std::string("libcorescale_team_") + library + CORESCALE_MODULE_SUFFIX);
+  void* const opened = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  const std::string entry_point = std::string("corescale_make_") + system;
+  return opened ? reinterpret_cast<door*>(dlsym(opened, entry_point.c_str())) : nullptr;
 }
 
-template <const char* system>
+template <const char* library, const char* system>
 any_team make_loaded(std::size_t num_threads, const team_options& options) {
   static std::atomic<door*> known{nullptr};
   door* call = known.load(std::memory_order_acquire);
-  if (!call) known.store(call = open_door(system), std::memory_order_release);
+  if (!call) known.store(call = open_door(library, system), std::memory_order_release);
   any_team made;
   if (call) call(made, num_threads, options);
   return made;
@@ -60,25 +61,25 @@ any_team make_loaded(std::size_t num_threads, const team_options& options) {
 [[maybe_unused]] constexpr char boost[] = "boost";
 [[maybe_unused]] constexpr char boost_barrier[] = "boost_barrier";
 [[maybe_unused]] constexpr char tbb[] = "tbb";
-#define CORESCALE_MAKER(name) make_loaded<name>
+#define CORESCALE_MAKER(library, name) make_loaded<library, name>
 #else
-#define CORESCALE_MAKER(name) systems::make_##name
+#define CORESCALE_MAKER(library, name) systems::make_##name
 #endif
 
 #ifdef CORESCALE_HAS_OPENMP
-#define CORESCALE_OPENMP CORESCALE_MAKER(openmp)
+#define CORESCALE_OPENMP CORESCALE_MAKER(openmp, openmp)
 #else
 #define CORESCALE_OPENMP nullptr
 #endif
 #ifdef CORESCALE_HAS_BOOST
-#define CORESCALE_BOOST CORESCALE_MAKER(boost)
-#define CORESCALE_BOOST_BARRIER CORESCALE_MAKER(boost_barrier)
+#define CORESCALE_BOOST CORESCALE_MAKER(boost, boost)
+#define CORESCALE_BOOST_BARRIER CORESCALE_MAKER(boost, boost_barrier)
 #else
 #define CORESCALE_BOOST nullptr
 #define CORESCALE_BOOST_BARRIER nullptr
 #endif
 #ifdef CORESCALE_HAS_TBB
-#define CORESCALE_TBB CORESCALE_MAKER(tbb)
+#define CORESCALE_TBB CORESCALE_MAKER(tbb, tbb)
 #else
 #define CORESCALE_TBB nullptr
 #endif

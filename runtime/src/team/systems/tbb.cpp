@@ -215,3 +215,5 @@ any_team systems::make_tbb(std::size_t num_threads, const team_options& options)
 }
 
 }  // namespace corescale
+
+CORESCALE_ENTRY_POINT(tbb)
