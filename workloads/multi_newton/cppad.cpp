@@ -70,7 +70,6 @@ Point differentiate(const Function&, double) {
 #endif
 
 template Point differentiate(const Sine<false>&, double);
-template Point differentiate(const Sine<true>&, double);
 template Point differentiate(const Chebyshev&, double);
 template Point differentiate(const BesselJ0&, double);
 
