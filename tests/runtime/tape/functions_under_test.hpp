@@ -4,7 +4,9 @@
 
 #include <cmath>
 #include <cstddef>
+#include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "corescale/tape/drivers.hpp"
@@ -84,13 +86,20 @@ FUNCTIONS_UNDER_TEST
 #undef FORWARD_1
 #undef FORWARD_2
 
-inline std::vector<double> numbers(std::initializer_list<double> all) { return all; }
+/// A function of one or two numbers over real<T>. What a test does with all of them is compiled once.
+template <class T>
+using callable = real<T> (*)(std::span<const real<T>>);
 
-/// The gradient of f at x, by a gradient tape.
-template <class Base = double, class Function>
-std::vector<Base> gradient_of(Function f, const std::vector<Base>& x) {
-  return corescale::gradient<Base>(f, std::span<const Base>(x)).derivatives;
+template <class Function, class T>
+real<T> call(std::span<const real<T>> at) {
+  if constexpr (std::is_invocable_v<Function, const real<T>&>) {
+    return Function()(at[0]);
+  } else {
+    return Function()(at[0], at[1]);
+  }
 }
+
+inline std::vector<double> numbers(std::initializer_list<double> all) { return all; }
 
 /// The line x + t in one variable, to that order.
 inline series<double> line_through(double x, std::size_t order, double slope = 1.0) {

@@ -3,8 +3,10 @@
 // line: else a comparison would go another way there than it did when it was recorded.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <bit>
 #include <limits>
+#include <string>
 
 #include "functions_under_test.hpp"
 
@@ -26,48 +28,55 @@ bool same(double a, double b, bool any_zero = false) {
 
 /// What <cmath> says; it has no sign().
 template <class Function>
-double plain(Function f, double x) {
+double plain(double x) {
   if constexpr (std::string_view(Function::label) == "sign") {
     return corescale::special::sign(x);
   } else {
-    return f(x);
+    return Function()(x);
   }
 }
 
 template <class Function>
-void check(Function f) {
-  auto recorded = corescale::record<double>([&](auto z) { return f(z[0]); }, std::vector{0.75});
+double plain_2(double x, double y) {
+  return Function()(x, y);
+}
+
+void check(const std::string& label, under_test::callable<double> f, double (*truth)(double)) {
+  auto recorded = corescale::record<double>(f, std::vector{0.75});
   for (const double x : points) {
     gradient_tape tape;
-    EXPECT_TRUE(same(f(tape.variable(x)).value(), plain(f, x))) << Function::label << " at " << x;
-    EXPECT_TRUE(same(recorded.forward(std::vector{x})[0], plain(f, x)))
-        << Function::label << " replayed at " << x;
-    EXPECT_TRUE(same(recorded.taylor(std::vector{under_test::line_through(x, 1)})[0][0], plain(f, x)))
-        << Function::label << " along a line from " << x;
+    EXPECT_TRUE(same(f(std::array{tape.variable(x)}).value(), truth(x))) << label << " at " << x;
+    EXPECT_TRUE(same(recorded.forward(std::vector{x})[0], truth(x))) << label << " replayed at " << x;
+    EXPECT_TRUE(same(recorded.taylor(std::vector{under_test::line_through(x, 1)})[0][0], truth(x)))
+        << label << " along a line from " << x;
   }
 }
 
-template <class Function>
-void check_2(Function f) {
-  auto recorded = corescale::record<double>([&](auto z) { return f(z[0], z[1]); }, std::vector{0.75, 1.5});
+void check_2(const std::string& label, under_test::callable<double> f, double (*truth)(double, double)) {
+  auto recorded = corescale::record<double>(f, std::vector{0.75, 1.5});
   for (const double x : points)
     for (const double y : points) {
-      const bool any_zero = std::string_view(Function::label).starts_with("fm") && x == y;
+      const bool any_zero = label.starts_with("fm") && x == y;
       gradient_tape tape;
-      EXPECT_TRUE(same(f(tape.variable(x), tape.variable(y)).value(), f(x, y), any_zero))
-          << Function::label << ' ' << x << ' ' << y;
-      EXPECT_TRUE(same(recorded.forward(std::vector{x, y})[0], f(x, y), any_zero))
-          << Function::label << ' ' << x << ' ' << y;
+      const std::array at{tape.variable(x), tape.variable(y)};
+      EXPECT_TRUE(same(f(at).value(), truth(x, y), any_zero)) << label << ' ' << x << ' ' << y;
+      EXPECT_TRUE(same(recorded.forward(std::vector{x, y})[0], truth(x, y), any_zero))
+          << label << ' ' << x << ' ' << y;
       const std::vector lines{under_test::line_through(x, 1), under_test::line_through(y, 1)};
-      EXPECT_TRUE(same(recorded.taylor(lines)[0][0], f(x, y), any_zero))
-          << Function::label << " along a line from " << x << ' ' << y;
+      EXPECT_TRUE(same(recorded.taylor(lines)[0][0], truth(x, y), any_zero))
+          << label << " along a line from " << x << ' ' << y;
     }
 }
 
-#define FORWARD_1(name, ...) \
-  TEST(SpecialValues, name) { check(under_test::name##_function()); }
-#define FORWARD_2(name, ...) \
-  TEST(SpecialValues, name) { check_2(under_test::name##_function()); }
+#define FORWARD_1(name, ...)                                                                                 \
+  TEST(SpecialValues, name) {                                                                                \
+    check(#name, under_test::call<under_test::name##_function, double>, plain<under_test::name##_function>); \
+  }
+#define FORWARD_2(name, ...)                                              \
+  TEST(SpecialValues, name) {                                             \
+    check_2(#name, under_test::call<under_test::name##_function, double>, \
+            plain_2<under_test::name##_function>);                        \
+  }
 FUNCTIONS_UNDER_TEST
 #undef FORWARD_1
 #undef FORWARD_2
