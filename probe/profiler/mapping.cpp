@@ -147,14 +147,14 @@ void keep_module(char* line) {
 }  // namespace
 
 // Stored, because a program may clear its environment before it forks.
-static char folder[4096 - 64];
+static char own_folder[4096 - 64];
 static std::uint32_t processors = 1;
 static std::int32_t rank = -1;
 
 static void read_environment() {
   const char* const where = getenv("CORESCALE_PROFILER");
   const char* const asked = getenv("CORESCALE_PROFILER_THREADS");
-  if (where && strlen(where) < sizeof folder) stpcpy(folder, where);
+  if (where && strlen(where) < sizeof own_folder) stpcpy(own_folder, where);
   if (asked && atoi(asked) > 0) processors = static_cast<std::uint32_t>(atoi(asked));
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})
     if (const char* const number = getenv(name); number && rank < 0) rank = atoi(number);
@@ -163,7 +163,7 @@ static void read_environment() {
 static const File* last_file = nullptr;  // the same as `file`, but a child of a fork still has it
 
 void open_file() {
-  File* const made = *folder ? mapped(folder) : nullptr;
+  File* const made = *own_folder ? mapped(own_folder) : nullptr;
   if (!made) return;
   Header& header = made->header;
   header.version = format;
@@ -179,7 +179,7 @@ void open_file() {
   header.census = census::zero();
   memcpy(header.signature, magic, sizeof magic);  // last: a process that is killed here has not begun
   last_file = file = made;
-  open_timeline(folder);
+  open_timeline(own_folder);
 }
 
 bool room(void* at, std::size_t size) {

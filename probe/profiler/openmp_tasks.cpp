@@ -12,12 +12,12 @@ namespace {
 using Function = long(long, long);
 
 constexpr std::size_t most_functions = 128;  // in waits, tasks of further functions count as waits
-std::atomic<Function*> function[most_functions];
+std::atomic<Function*> functions[most_functions];
 
 template <std::size_t k>
 long entry(long first, long second) {
   const Task computing;
-  return function[k].load(std::memory_order_relaxed)(first, second);
+  return functions[k].load(std::memory_order_relaxed)(first, second);
 }
 
 template <std::size_t... k>
@@ -30,10 +30,10 @@ constexpr auto entries = entries_of(std::make_index_sequence<most_functions>());
 Function* entry_of(Function* wanted) {
   for (std::size_t tried = 0; wanted && tried < most_functions; ++tried) {
     const std::size_t k = (reinterpret_cast<std::uintptr_t>(wanted) / 16 + tried) % most_functions;
-    Function* seen = function[k].load(std::memory_order_relaxed);
+    Function* seen = functions[k].load(std::memory_order_relaxed);
     if (seen == wanted) return entries[k];
     if (seen) continue;
-    if (function[k].compare_exchange_strong(seen, wanted) || seen == wanted) return entries[k];
+    if (functions[k].compare_exchange_strong(seen, wanted) || seen == wanted) return entries[k];
   }
   return wanted;
 }

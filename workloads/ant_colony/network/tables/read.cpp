@@ -39,19 +39,18 @@ std::vector<Rate> read_rates(const std::filesystem::path& folder) {
              mode = csv.column({"mode_dsc"}), days = csv.column({"tpt_day_cnt"}),
              most = csv.column({"max_wgh_qty"}), minimum = csv.column({"minimum cost"}),
              rate = csv.column({"rate"});
-  std::vector<Rate> rates;
+  std::vector<Rate> made;
   for (std::size_t r = 0; r < csv.rows(); ++r) {
-    rates.push_back({csv.text(r, carrier), csv.text(r, origin), csv.text(r, destination),
-                     csv.text(r, service), csv.text(r, mode), csv.number(r, days, most_days),
-                     csv.number(r, most, most_weight), csv.number(r, minimum, most_dollars),
-                     csv.number(r, rate, most_dollars)});
-    if (rates.back().mode != "AIR" && rates.back().mode != "GROUND")
-      csv.fail(r, "mode_dsc '" + rates.back().mode + "' is unknown", "write AIR or GROUND");
-    if (rates.back().days != std::floor(rates.back().days))
+    made.push_back({csv.text(r, carrier), csv.text(r, origin), csv.text(r, destination), csv.text(r, service),
+                    csv.text(r, mode), csv.number(r, days, most_days), csv.number(r, most, most_weight),
+                    csv.number(r, minimum, most_dollars), csv.number(r, rate, most_dollars)});
+    if (made.back().mode != "AIR" && made.back().mode != "GROUND")
+      csv.fail(r, "mode_dsc '" + made.back().mode + "' is unknown", "write AIR or GROUND");
+    if (made.back().days != std::floor(made.back().days))
       csv.fail(r, "tpt_day_cnt " + csv.text(r, days) + " is not a whole number", "correct it");
-    if (rates.back().most_weight == 0) csv.fail(r, "the band ends at 0 kg", "give its largest weight");
+    if (made.back().most_weight == 0) csv.fail(r, "the band ends at 0 kg", "give its largest weight");
   }
-  return rates;
+  return made;
 }
 
 std::vector<Warehouse> read_warehouses(const std::filesystem::path& folder) {
@@ -64,7 +63,7 @@ std::vector<Warehouse> read_warehouses(const std::filesystem::path& folder) {
   for (std::size_t r = 0; r < costs.rows(); ++r)
     if (!storage.emplace(costs.text(r, cost_of), costs.number(r, cost, most_dollars)).second)
       costs.fail(r, "warehouse " + costs.text(r, cost_of) + " is there twice", "remove one");
-  std::vector<Warehouse> warehouses;
+  std::vector<Warehouse> made;
   std::set<std::string> seen;
   for (std::size_t r = 0; r < capacities.rows(); ++r) {
     const std::string name = capacities.text(r, capacity_of);
@@ -75,9 +74,9 @@ std::vector<Warehouse> read_warehouses(const std::filesystem::path& folder) {
     if (orders != std::floor(orders))
       capacities.fail(r, "Daily Capacity " + capacities.text(r, capacity) + " is not a whole number",
                       "correct it");
-    warehouses.push_back({name, storage[name], static_cast<int>(orders)});
+    made.push_back({name, storage[name], static_cast<int>(orders)});
   }
-  return warehouses;
+  return made;
 }
 
 std::vector<Link> read_links(const std::filesystem::path& file,
