@@ -62,7 +62,7 @@ struct leaf : expression<leaf<B>> {
   place at;
 
   [[gnu::always_inline]] leaf(const B& value, place where) : z(value), at(where) {}
-  /// Copies member by member, like the two below: a copy as one block would go through memory, even on the fast path.
+  /// Every node copies member by member, and in place: a copy as one block or by a call would go through memory, even on the fast path.
   [[gnu::always_inline]] leaf(const leaf& other) : z(other.z), at{other.at.recording, other.at.index} {}
   leaf& operator=(const leaf&) = default;
   [[gnu::always_inline]] bool all_open(std::uint32_t recording) const { return at.recording == recording; }
@@ -166,6 +166,7 @@ struct unary_expression : expression<unary_expression<Row, X>> {
       : unary_expression(operand, value_and_dx(operand.z)) {}
   [[gnu::always_inline]] unary_expression(const X& operand, const operations::value_with_dx<B>& of)
       : x(operand), z(of.value), dx(of.dx) {}
+  [[gnu::always_inline]] unary_expression(const unary_expression&) = default;
   [[gnu::always_inline]] static operations::value_with_dx<B> value_and_dx(const B& x) {
     if constexpr (is_linear) {
       return {static_cast<B>(-x), B(-1.0)};
@@ -263,6 +264,7 @@ struct binary_expression : expression<binary_expression<Row, X, Y>> {
 
   [[gnu::always_inline]] binary_expression(const X& first, const Y& second)
       : x(first), y(second), z(value_of(first.z, second.z)) {}
+  [[gnu::always_inline]] binary_expression(const binary_expression&) = default;
   void require_outcome(std::size_t i) const {
     if (Row::holds(x.z, y.z) != Row::outcome) throw_branch_change(Row::name, Row::outcome, i - 1);
   }
