@@ -16,11 +16,13 @@ LONGEST = 200
 FRAME = re.compile(
     r"\s+(at |\.\.\. \d+ more|\d+: |\S+:\d+( \+0x|$))|goroutine \d|created by |exit status \d|\[signal "
     r"|\s+\d*\s*\||compilation terminated"
-    r"|[\w./*()-]+\.[\w()*.-]+\(.*\)$|stack backtrace:|note: run with |Node\.js v"
+    r"|[\w./*()-]+\.[\w()*.-]+\(.*\)$|[Ss]tack backtrace:|note: run with |help: |Node\.js v"
+    r"|BEGIN failed--|tar: (Error is not recoverable|Exiting with failure)|collect2: error: "
+    r"|make(\[\d+\])?: \*\*\* \[.* Error \d+"
     r"|(Try|See|Use|Run|Type|For more) .*--help"
 )
 """matches lines that come after the reason: a stack trace in Java, Go, Rust or JavaScript, the source that a compiler
-shows, or a hint to a help page"""
+shows, words that only say that something failed, or a hint to a help page"""
 
 
 NOTICE = re.compile(r"Picked up \w+: ")
@@ -77,9 +79,9 @@ def ending(record: Ended) -> str:
     """What the launch did, as the rest of a sentence: `failed with exit code 7: cannot open grid.dat`."""
     lines = [line for line in reversed(record.tail.splitlines()) if line.strip() and not NOTICE.match(line)]
     place = next((k for k, line in enumerate(lines) if not FRAME.match(line)), 0)
-    said = lines[place].strip() if lines else ""
-    if lines and lines[place][0].isspace() and lines[place + 1 :]:  # an indented line goes with the one before
-        said = f"{lines[place + 1].strip()} {said}"
+    # Indented lines go with the one before them.
+    first = next((k for k, line in enumerate(lines) if k >= place and not line[0].isspace()), place)
+    said = " ".join(line.strip() for line in reversed(lines[place : first + 1]))
     said = boxed(record.tail) if RULE.match(said) else said.rstrip(".")
     said = said if len(said) <= LONGEST else f"{said[:LONGEST]}..."
     return f"{outcome(record)}: {said}" if said and record.status in SPEAKING else outcome(record)

@@ -42,8 +42,10 @@ class CorescaleError(Exception):
 
     exit_code = ExitCode.INTERNAL
 
-    def __init__(self, what: str, *, where: str = "", remedy: str = "") -> None:
+    def __init__(self, what: str, *, where: str = "", remedy: str = "", in_file: str = "") -> None:
         self.what, self.where, self.remedy = what, where, remedy
+        self.in_file = in_file or remedy
+        """the remedy if a study file is at fault"""
         super().__init__(str(self))
 
     def __str__(self) -> str:

@@ -45,6 +45,22 @@ CPP = "terminate called after throwing an instance of 'std::runtime_error'\n  wh
         (CPP, "instance of 'std::runtime_error' what():  no mesh"),
         ("a.c:1:1: error: no type\n    1 | x\n      | ^\n", "a.c:1:1: error: no type"),
         ("cc1: fatal error: a.c: No such file\ncompilation terminated.\n", "cc1: fatal error: a.c: No such file"),
+        (
+            'Error: near "selct": syntax error\n  selct 1\n  ^--- here\n',
+            'Error: near "selct": syntax error selct 1 ^--- here',
+        ),
+        ("Can't locate X.pm.\nBEGIN failed--compilation aborted.\n", "Can't locate X.pm"),
+        ("tar: a: Cannot open\ntar: Error is not recoverable: exiting now\n", "tar: a: Cannot open"),
+        (
+            "a.o: undefined reference to f\ncollect2: error: ld returned 1 exit status\n",
+            "a.o: undefined reference to f",
+        ),
+        ("cp: no a.c\nmake: *** [Makefile:4: a.o] Error 1\n", "cp: no a.c"),
+        ("make: *** No rule to make target 'x'.  Stop.\n", "make: *** No rule to make target 'x'.  Stop"),
+        (
+            "error: no toolchain.\nhelp: run x\n\nStack backtrace:\n   0: f\n             at ./x.c:3:1\n",
+            "error: no toolchain",
+        ),
         ("step(3) of solve(mesh)\n", "step(3) of solve(mesh)"),
         ("\tat F.main(F.java:1)\n", "at F.main(F.java:1)"),
         (f"{'-' * 74}\nThere are no\nslots.\n\nAsk for fewer.\n{'-' * 74}\n", "There are no slots"),

@@ -12,6 +12,7 @@ from corescale.conclude.conclusion import conclude
 from corescale.declare.equivalent import to_set
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations, launch
+from corescale.endings import ending
 from corescale.errors import CorescaleError, StoreError, UsageError
 from corescale.machine import Machine
 from corescale.observe import launchers, store
@@ -26,10 +27,13 @@ def loaded(path: Path, *, untimed: bool = False) -> store.Run:
     answered = run.finished and run.experiment.verb == "tune" and bool(run.records)
     if any(record.timed for record in run.records) or (answered and untimed):
         return run
+    last = run.all_records[-1] if run.all_records else None
+    none, again = "holds no complete block of launches", "the command that began it continues it"
     what, remedy = (
         ("is a tune that timed no launch", "scan the program") if answered else
-        ("holds no complete block of launches", "measure more levels, or with more --budget" if run.finished else
-         "the command that began it continues it")
+        (none, "measure more levels, or with more --budget") if run.finished else
+        (none, again) if last is None or last.ok else
+        (f"{none}: the last one {ending(last)}", f"make the program work; {again} then")
     )  # fmt: skip
     raise StoreError(what, where=str(run.folder), remedy=remedy)
 

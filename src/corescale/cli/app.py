@@ -80,9 +80,8 @@ def _strict(make_parser: Any, context: Any) -> Any:
             raise UsageError("is given twice", where=" ".join(twice.opts), remedy="give it once")
         words = list(values.get("words") or ())
         if command and words != command:
-            raise UsageError(
-                "belongs to no option and no command", where=words[0], remedy="write the command behind --"
-            )
+            remedy = "drop it, quote it with the value of its option, or write it behind --"
+            raise UsageError("belongs to no option and no command", where=words[0], remedy=remedy)
         return values, rest, order
 
     parser.parse_args = parse_args

@@ -34,6 +34,7 @@ HYPERFINE = {
 
 OURS = {
     **dict.fromkeys(("--version", "-V"), "corescale --version prints it"),
+    "--name": "-n NAME names a command, once for each",
     "--export-html": "--report FILE.html writes a page",
     "--subject-to": "only tune takes a bound; compare has --gate",
 }

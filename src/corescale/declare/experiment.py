@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from corescale.declare import factors, metric_sources, template
 from corescale.declare.base import Model
@@ -16,9 +16,13 @@ from corescale.declare.stop import Stop
 from corescale.errors import UsageError
 from corescale.records import Configuration, Level, Phase, canonical
 
-RESPONSE = r"^(wall|region:.+|metric:.+)$"
 Verb = Literal["tune", "scan", "compare", "study"]
-MetricSource = Annotated[str, Field(pattern=metric_sources.PATTERN)]
+MetricSource = Annotated[
+    str, AfterValidator(metric_sources.source), Field(json_schema_extra={"pattern": metric_sources.PATTERN})
+]
+Response = Annotated[
+    str, AfterValidator(metric_sources.response), Field(json_schema_extra={"pattern": metric_sources.RESPONSE})
+]
 
 SERIAL = "serial"
 """The name of the command given by `--serial`: the best serial program, which is the baseline of the speedup."""
@@ -63,14 +67,14 @@ class Constraint(Model):
     relative: bool = False
 
     @classmethod
-    def parse(cls, text: str) -> Self:
+    def parse(cls, text: str, where: str = "--subject-to") -> Self:
         """The constraint `METRIC<=NUMBER`, `METRIC<=10MiB` or `METRIC<=NUMBER*baseline`; raises UsageError."""
         number = r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
         match = re.fullmatch(rf"\s*([\w.-]+)\s*(<=|>=)\s*{number}\s*(?:([KMGT])iB|(\*\s*(?:baseline|today)))?\s*", text)
         bound = math.nan if match is None else float(match[3]) * 1024 ** " KMGT".index(match[4] or " ")
         if match is None or not math.isfinite(bound):
             remedy = "write METRIC<=NUMBER, METRIC<=10MiB or METRIC<=NUMBER*baseline"
-            raise UsageError(f"not a constraint: {text!r}", where="--subject-to", remedy=remedy)
+            raise UsageError(f"not a constraint: {text!r}", where=where, remedy=remedy)
         found = {"metric": match[1], "relation": match[2], "bound": bound, "relative": match[5] is not None}
         return cls.model_validate(found)
 
@@ -160,7 +164,7 @@ class Launching(Model):
 
     derived: Mapping[str, str] = {}
     """parameters that follow from the levels by declare/arithmetic.py; placeholders of the command, and columns"""
-    response: Annotated[str, Field(pattern=RESPONSE)] = "wall"
+    response: Response = "wall"
     metrics: Mapping[str, MetricSource] = {}
     hooks: Hooks = Hooks()
     warmup: int = Field(default=0, ge=0)

@@ -19,9 +19,9 @@ def seconds(text: str, where: str) -> float:
         parts = [(text, "")]
     total = sum(float(number) * _UNITS[unit] for number, unit in parts)
     if not total or not math.isfinite(total):
-        short, longer, longest = (_typed(each, where) for each in ("90s", "5m", "1h30m"))
-        remedy = f"write {short}, {longer} or {longest}{', or 100x for launches' if where == '--budget' else ''}"
-        raise UsageError(f"{text!r} is not a time above 0", where=where, remedy=remedy)
+        remedy = f"write 90s, 5m or 1h30m{', or 100x for launches' if where == '--budget' else ''}"
+        in_file = 'write "90s", "5m" or "1h30m"'
+        raise UsageError(f"{text!r} is not a time above 0", where=where, remedy=remedy, in_file=in_file)
     return total
 
 
@@ -55,16 +55,9 @@ def share(
         what = f"{text!r} is not {'at least' if zero else 'above'} {100 * least:g}%{below}"
         if value >= 1 and least < value / 100 < whole and not text.endswith("%"):
             what, usual = f"{text!r} would be {100 * value:g}%", value / 100
-    raise UsageError(
-        what,
-        where=where,
-        remedy=f"write {_typed(f'{100 * usual:g}%', where)}" + (f" or {usual:g}" if usual < 1 else ""),
-    )
-
-
-def _typed(text: str, where: str) -> str:
-    """The text as an option takes it, or a key of a study file, which has it between quotes."""
-    return text if where.startswith("-") else f'"{text}"'
+    number = f" or {usual:g}" if usual < 1 else ""
+    remedy, in_file = (f"write {percentage}{number}" for percentage in (f"{100 * usual:g}%", f'"{100 * usual:g}%"'))
+    raise UsageError(what, where=where, remedy=remedy, in_file=in_file)
 
 
 GATES = ("time", "mean", "cpu", "memory")

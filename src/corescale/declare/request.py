@@ -248,8 +248,11 @@ def joined(words: list[str]) -> list[str]:
                 continue
             values += itertools.islice(rest, count - 1)
             if len(values) < count or "--" in values:
-                needs = "NAME A,B" if count == 2 else "NAME MIN MAX"
-                raise UsageError(f"needs {needs}", where=word, remedy="write {NAME} into the command, too")
+                needs, usual = ("NAME A,B", "-L {} 1,2") if count == 2 else ("NAME MIN MAX", "-P {} 1 8")
+                name, levels = (*values, "", "")[:2]
+                name = "NAME" if name in ("", "--") else name
+                meant = f"-L {name} {levels}" if "," in levels else usual.format(name)
+                raise UsageError(f"needs {needs}", where=word, remedy=f"write {meant}, and {{{name}}} in the command")
             result.append("=".join((values[0], ":".join(values[1:]))))
     return result
 

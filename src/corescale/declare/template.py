@@ -78,18 +78,19 @@ def placeholders(argv: Iterable[str]) -> frozenset[str]:
     return frozenset(match[2] for word in argv for match in _TOKEN.finditer(word) if match[2])
 
 
-def check(argv: Iterable[str], known: Iterable[str], where: str = "command", *, in_file: bool = False) -> None:
+def check(argv: Iterable[str], known: Iterable[str], where: str = "command") -> None:
     """Raises UsageError for a placeholder that no factor fills, and suggests the nearest name.
 
-    `where`: the option of these words. `in_file`: a study file has them, and no option gives levels.
+    `where`: the option of these words.
     """
     names = sorted(known)
     for name in sorted(placeholders(argv) - set(names)):
-        give = f"{name} = [1, 2] below [factors]" if in_file else f"-L {name} a,b"
-        levels = f"give its levels ({give}) or write {{{{{name}}}}} for {{{name}}} as text"
-        number = f"give their number: --{name} 1,2" if name in ("ranks", "nodes") and not in_file else ""
-        remedy = number or nearest(name, names, levels, "{{{}}}")
-        raise UsageError(f"unknown placeholder {{{name}}}", where=where, remedy=remedy)
+        listed, declared = (
+            nearest(name, names, f"give its levels ({give}) or write {{{{{name}}}}} for {{{name}}} as text", "{{{}}}")
+            for give in (f"-L {name} a,b", f"{name} = [1, 2] below [factors]")
+        )
+        number = f"give their number: --{name} 1,2" if name in ("ranks", "nodes") else listed
+        raise UsageError(f"unknown placeholder {{{name}}}", where=where, remedy=number, in_file=declared)
 
 
 def fill(argv: Iterable[str], values: Mapping[str, str]) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from typing import Protocol
 from corescale.declare import metric_sources, plan, quantities
 from corescale.declare.equivalent import detected, distinguishable, reads_show_p, unread
 from corescale.declare.experiment import Experiment
+from corescale.declare.factors import no_range
 from corescale.declare.grid import baseline, configurations, reference, untyped
 from corescale.declare.plan import Block, Invocation
 from corescale.declare.stop import CONFIRM_BLOCKS
@@ -319,7 +320,9 @@ class _Loop:
         """Raises an error if the baseline never succeeded, so that nothing can be compared with it."""
         if not any(earlier.ok and earlier.configuration == record.configuration for earlier in self.store.records):
             allow = "write ignore_failure = true" if self.experiment.study.name else "pass -i"
-            remedy = self._remedy(record, f"make it work, or {allow}: launches may fail then") + self._launched(record)
+            work = f"make it work, or {allow}: launches may fail then"
+            otherwise = "correct the command" if not_started(record) else work
+            remedy = self._remedy(record, otherwise) + self._launched(record)
             raise self._lost(record)(f"{self.called(record)} {ending(record)}", remedy=remedy)
 
     def called(self, record: Record) -> str:
@@ -369,6 +372,10 @@ class _Loop:
             twice = quantities.typed(2 * (self.experiment.timeout or record.wall))
             longer = f'timeout = "{twice}"' if self.experiment.study.name else f"--timeout {twice}"
             return self.experiment.stop.more if self._budget_kills() else f"give it more time: {longer}"
+        parameters = (factor.name for factor in self.experiment.factors if factor.kind == "parameter")
+        ranges = (no_range(name, record.configuration.get(name)) for name in parameters)
+        if meant := next(filter(None, ranges), ""):
+            return meant
         return otherwise if ending(record) != outcome(record) else f"{otherwise}; --show-output shows what it wrote"
 
     def _launched(self, record: Record) -> str:

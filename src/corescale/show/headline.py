@@ -12,7 +12,7 @@ from corescale.conclude.answers.timing import Slow
 from corescale.conclude.answers.verdict import Comparison, Gated
 from corescale.conclude.conclusion import Conclusion
 from corescale.conclude.race.rehearsal import Rehearsal
-from corescale.conclude.stats import decide
+from corescale.conclude.stats import Interval, decide
 from corescale.endings import ending
 from corescale.records import Configuration
 from corescale.show import text
@@ -124,8 +124,18 @@ def _speedup(found: Scan, best: Row, confidence: float) -> str:
     where = f"at {text.clean(curve.label)}" if curve.label else ""
     where += f" (the largest speedup of {len(found.curves)} curves)" if len(found.curves) > 1 else ""
     this = f"{counted(best.configuration)}{' (oversubscribed)' * best.oversubscribed}"
-    said = text.than(this, short, best.speedup, confidence)
+    said = text.than(this, short, best.speedup, confidence, agree=_agree(best.speedup, best.time, _time(found, best)))
     return f"{where}, {said}" if where else said
+
+
+def _time(found: Scan, row: Row) -> Interval:
+    """The time of a row's reference, as the table has it; its own if the table has none."""
+    return next((each.time for each in found.rows if each.configuration == row.reference), row.time)
+
+
+def _agree(gain: Interval, time: Interval, reference: Interval) -> bool:
+    """Whether the typical times, which the table shows, have the order that the gain within blocks says."""
+    return (gain.estimate - 1) * (reference.estimate - time.estimate) >= 0
 
 
 def _leveled(found: Scan, best: Row, confidence: float) -> str:
@@ -136,7 +146,7 @@ def _leveled(found: Scan, best: Row, confidence: float) -> str:
                   for each in (one, other))  # fmt: skip
     if found.never_faster and len(found.levels) > 1:
         return f"nothing is faster than {label(other)} at {text.percent(confidence)}"
-    return text.than(this, than, best.speedup, confidence)
+    return text.than(this, than, best.speedup, confidence, agree=_agree(best.speedup, best.time, _time(found, best)))
 
 
 def _apart(found: Scan, rows: Sequence[Row], confidence: float) -> str:
@@ -416,7 +426,9 @@ def _comparison(found: Comparison, confidence: float, response: str) -> str:
     if found.decision == "no difference shown":  # print the table's ratio, in the same direction
         much = f"{text.join(text.times(found.ratio))} the {text.amount_of(response)} of {a}"
         return f"{found.decision}: {b} takes {much}{text.at_confidence(confidence)}{_mean(found)}"
-    return text.than(b, a, found.ratio.map(lambda r: 1 / r), confidence) + _mean(found)
+    gain = found.ratio.map(lambda ratio: 1 / ratio)
+    agree = _agree(gain, found.time, found.reference_time)
+    return text.than(b, a, gain, confidence, agree=agree) + _mean(found)
 
 
 def _mean(found: Comparison) -> str:

@@ -45,13 +45,13 @@ SILENT = 15.0
 
 
 class Shown(Watcher):
-    """Shows the output of launches, if that is asked for."""
+    """Shows the output of launches that count, if that is asked for, and of those that fail."""
 
     def __init__(self, experiment: Experiment, console: Console) -> None:
         self.shows, self.console = experiment.output == SHOWN, console
 
     def launched(self, record: Record) -> None:
-        if self.shows:
+        if self.shows and (record.timed or not record.ok):
             self.console.print("\n".join(map(text.clean, record.tail.splitlines())), markup=False, soft_wrap=True)
 
 

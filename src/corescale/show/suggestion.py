@@ -30,10 +30,12 @@ def suggestion(result: Result) -> str:
 
 
 def _after_scan(result: Result) -> str:
-    """The same command as a tune, with the levels of its other placeholders, and allocators if they can be
-    preloaded."""
+    """The same command as a tune, with the levels of its other placeholders at which a launch succeeded, and allocators
+    if they can be preloaded."""
     named = [f for f in result.experiment.factors if f.kind != "threads" and not f.how.preloads]
-    levels = [word for f in named for word in ("-f", f"{f.name}={f.how.joined(f.levels)}")]
+    worked = {pair for record in result.records if record.ok for pair in record.configuration.levels}
+    kept = {f.name: [level for level in f.levels if (f.name, level) in worked] for f in named}
+    levels = [word for f in named for word in ("-f", f"{f.name}={f.how.joined(kept[f.name] or f.levels)}")]
     argv, preloads = result.experiment.commands[0].argv, ["--allocators", "auto"] * _may_preload(result)
     line = shlex.join(["corescale", "tune", *result.launching, *preloads, *levels, "--", *argv])
     return text.clean(line) if line.isprintable() else ""  # a line that is not printable could not be pasted

@@ -148,9 +148,9 @@ def no_interval(confidence: float) -> str:
     return f"no {percent(confidence)} interval"
 
 
-def than(this: str, other: str, gain: Interval, confidence: float) -> str:
+def than(this: str, other: str, gain: Interval, confidence: float, *, agree: bool = True) -> str:
     """The sentence about a ratio T(other) / T(this). It claims only what the interval shows; without an interval, it
-    says that the command "looks" faster or slower.
+    says that the command "looks" faster or slower, or as fast if the times beside it do not `agree`.
     """
     several = _several(this)
     faster = gain.estimate >= 1
@@ -160,7 +160,7 @@ def than(this: str, other: str, gain: Interval, confidence: float) -> str:
     equal, word = round(shown.estimate, digits) == 1, "faster" if faster else "slower"
     decision = decide(slowdown)
     if decision == "too few blocks":
-        looks = f"as fast as {other}" if equal else f"{value} {word} than {other}"
+        looks = f"as fast as {other}" if equal or not agree else f"{value} {word} than {other}"
         return f"{this} {'look' if several else 'looks'} {looks}, but there is {no_interval(confidence)}"
     if decision == "no difference shown":
         return f"{decision}: {as_fast(this, other, gain, confidence)}"

@@ -18,7 +18,7 @@ from corescale.conclude.conclusion import conclude
 from corescale.conclude.race.race import Race
 from corescale.declare import command_line
 from corescale.declare.experiment import Experiment
-from corescale.declare.grid import baseline, configurations
+from corescale.declare.grid import baseline, configurations, reference
 from corescale.declare.request import CompareRequest, ScanRequest, TuneRequest
 from corescale.errors import ExitCode
 from corescale.records import Configuration, Record
@@ -174,6 +174,22 @@ def test_without_a_difference_the_first_line_has_the_ratio_of_the_table() -> Non
         cells = [cell for configuration in shown.rows for cell in shown.cells(configuration)]
         ratios = {text.join(cell) for column, cell in cells if column.format is columns.TIMES}
         assert "no difference shown: " in first and any(ratio in first for ratio in ratios - {"1.00x"}), first
+
+
+@pytest.mark.parametrize("verb", ["scan", "compare"])
+def test_few_pairs_that_contradict_the_times_beside_them_show_no_order(verb: str) -> None:
+    if verb == "scan":
+        experiment = command_line.scan(ScanRequest(threads="1,2", runs=2), ["x", "{threads}"], MACHINE)
+    else:
+        experiment = command_line.compare(CompareRequest(runs=2), ["a", "b"], MACHINE)
+    first = reference(experiment)
+    for second, said in (((8.0, 24.0), "as fast as"), ((8.0, 19.0), "1.15x faster than")):
+        seconds = {True: (10.0, 20.0), False: second}
+        made = [
+            dataclasses.replace(record, wall=seconds[record.configuration == first][record.block], origin="measured")
+            for record in play(experiment, lambda c: 1.0, policy.Uniform(experiment))
+        ]
+        assert f" {said} " in headline(concluded(made, experiment, {}, {}))
 
 
 def test_several_layouts_of_two_p_print_no_model() -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from corescale.declare import metric_sources, paths, template
 from corescale.declare.command_line.named_factors import pair
-from corescale.declare.experiment import RESPONSE, Command, Experiment, Factor
+from corescale.declare.experiment import Command, Experiment, Factor
 from corescale.declare.grid import configurations
 from corescale.declare.programs import bundled
 from corescale.declare.request import CompareRequest, RunRequest, TuneRequest
@@ -49,22 +49,18 @@ def must_be_commands(request: CompareRequest, words: Sequence[str]) -> None:
 def metric(text: str) -> tuple[str, str]:
     """Name and source of `--metric NAME=SOURCE`."""
     name, source = pair(text, "--metric", "NAME=SOURCE")
-    if not re.fullmatch(metric_sources.PATTERN, source):
-        remedy = f"write {name}={', ='.join(metric_sources.WRITTEN)}"
-        raise UsageError(f"{source!r} is not a source of a metric", where="--metric", remedy=remedy)
-    return name, source
+    try:
+        return name, metric_sources.source(source)
+    except ValueError as error:
+        raise UsageError(str(error), where="--metric") from None
 
 
 def must_be_a_response(response: str) -> None:
-    """Raises UsageError for a source that no metric has."""
-    if not re.fullmatch(RESPONSE, response):
-        remedy = "write wall, region:NAME, or metric:NAME of a --metric NAME=SOURCE"
-        raise UsageError(f"no response {response!r}", where="--response", remedy=remedy)
-    if re.fullmatch("metric:.*:(max|min)", response):
-        remedy = "let the program print its inverse, such as seconds per item"
-        raise UsageError(
-            f"{response!r} names a direction, but less is always better", where="--response", remedy=remedy
-        )
+    """Raises UsageError for another text than a response."""
+    try:
+        metric_sources.response(response)
+    except ValueError as error:
+        raise UsageError(str(error), where="--response") from None
 
 
 def must_be_few(chosen: Sequence[Factor]) -> None:

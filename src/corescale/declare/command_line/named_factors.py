@@ -107,21 +107,12 @@ def factor_of(
     _must_be_distinct_numbers(name, levels, where)
     why = {level: table.unavailable(level, machine) for level in levels}
     left_out += [reason for reason in why.values() if reason is not None]
-    left_out += [_range(name, str(level)) for level in levels if kind == "parameter" and RANGE.fullmatch(str(level))]
+    left_out += [said for level in levels if kind == "parameter" and (said := factors.no_range(name, level))]
     kept = tuple(dict.fromkeys(level for level in levels if why[level] is None))
     if not kept:
         what = f"no level of factor {name!r} can be used here: {'; '.join(left_out)}"
         raise UsageError(what, where=where, remedy="name a level that can")
     return Factor(name=name, kind=kind, levels=kept), left_out
-
-
-RANGE = re.compile(r"(\d+)-(\d+)")
-
-
-def _range(name: str, level: str) -> str:
-    """Refuses a range such as 1-4 for a parameter, which the user may expect because threads allow it."""
-    least, most = level.split("-")
-    return f"{name}={level} is one level; a range is -P {name} {least} {most}"
 
 
 def _must_stand_alone(name: str, table: factors.Kind, texts: Sequence[str], where: str) -> None:

@@ -6,14 +6,23 @@ import re
 from corescale.declare import template
 from corescale.declare.catalogue.env_reads import THREAD_VARIABLES
 from corescale.declare.catalogue.settings import SETTINGS
-from corescale.declare.factors.kind import Kind, number_or_text
+from corescale.declare.factors.kind import Kind, no_range, number_or_text
 from corescale.declare.factors.placement import Affinity, Bind, L3Domains, Numa, Smt, Sockets
 from corescale.declare.factors.program import Allocator, Command, OpenMP, Parameter, Variable
 from corescale.declare.factors.threads import LayoutKind, Nodes, Ranks, Threads, with_thread_variables
 from corescale.declare.launch import Launch
 from corescale.errors import UsageError, nearest
 
-__all__ = ["KINDS", "THREAD_VARIABLES", "Kind", "Launch", "kind_of", "number_or_text", "with_thread_variables"]
+__all__ = [
+    "KINDS",
+    "THREAD_VARIABLES",
+    "Kind",
+    "Launch",
+    "kind_of",
+    "no_range",
+    "number_or_text",
+    "with_thread_variables",
+]
 
 KINDS: dict[str, Kind] = {
     "threads": Threads(),

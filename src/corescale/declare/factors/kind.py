@@ -118,6 +118,17 @@ def counts(text: str) -> list[str]:
     return found
 
 
+_RANGE = re.compile(r"(\d+)(?:-|\.\.|:)(\d+)")
+
+
+def no_range(name: str, level: Level | None) -> str:
+    """The note that a parameter's level such as 1-4 or 1..4 is no range, as threads have them; empty for others."""
+    ends = _RANGE.fullmatch(str(level))
+    if ends is None:
+        return ""
+    return f"{name}={level} is one level: list each level, or on the command line write -P {name} {ends[1]} {ends[2]}"
+
+
 def positive(text: str, where: str, machine: Machine) -> int:
     """A whole number of at least 1, or `max`."""
     if text == "max":
@@ -127,6 +138,7 @@ def positive(text: str, where: str, machine: Machine) -> int:
             f"{text!r} is not a whole number of at least 1 and at most {MOST:,}",
             where=where,
             remedy="write 1,2,4, or the range 1-4",
+            in_file="write [1, 2, 4]",
         )
     return int(text)
 

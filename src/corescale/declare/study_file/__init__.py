@@ -101,7 +101,7 @@ def _experiment(
     beside = {name: factor for factor, table in file.factors.items() for name in table.along}
     launched = _commands(file, path, command)
     for each in launched:
-        template.check(each.argv, factors.LAYOUT.union(file.factors, file.derived, beside), in_file=True)
+        template.check(each.argv, factors.LAYOUT.union(file.factors, file.derived, beside))
     reached = factors.names_used(launched, file.derived, file.factors, beside)
     declared = reached | factors.names_used(_commands(file, path, ""), file.derived, file.factors, beside)
     typed = factors.replaced(levels, file.factors, declared)
@@ -124,7 +124,7 @@ def _experiment(
         baseline=Baseline(levels=baseline, returns=stop.rule == "race"),
         along=tuple(factors.along(chosen, file.factors)),
         omit=tuple(one for each in file.omit for one in _in_numbers(each, chosen, machine)),
-        tuning=Tuning(constraints=tuple(Constraint.parse(text) for text in file.constraints)),
+        tuning=Tuning(constraints=tuple(Constraint.parse(text, "constraints") for text in file.constraints)),
         scaling=Scaling(p_ref=file.p_ref or smallest_p(chosen), weak=file.weak),
         stop=stop,
         timeout=None if file.timeout is None else seconds_of(file.timeout, "timeout"),

@@ -72,7 +72,8 @@ def chosen(
         try:
             factor, missing = factor_of(name, kind, texts, machine, where, lenient=True)
         except UsageError as error:
-            raise UsageError(error.what, where=where, remedy=error.remedy) from None
+            error.where = where
+            raise
         if kind == "parameter" and name not in reached:
             missing = [*missing, f"levels of {name} but {factor.levels[0]}: the command given does not use it"]
             factor = factor.model_copy(update={"levels": factor.levels[:1]})
@@ -112,7 +113,11 @@ def level(name: str, level: Level, chosen: Sequence[Factor], machine: Machine) -
     """A level of the baseline as its factor reads it; raises UsageError."""
     must_be(name, [factor.name for factor in chosen], "factor", "baseline")
     factor = next(factor for factor in chosen if factor.name == name)
-    return factor.how.parse(str(level), machine)
+    try:
+        return factor.how.parse(str(level), machine)
+    except UsageError as error:
+        error.where, error.in_file = f"baseline.{name}", f"write a level of {name}"
+        raise
 
 
 def along(chosen: Sequence[Factor], declared: Mapping[str, FactorTable]) -> Iterable[Along]:

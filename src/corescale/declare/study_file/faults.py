@@ -45,7 +45,7 @@ def _fault(error: ValidationError, model: type[BaseModel], path: Path, text: str
         remedy = nearest(str(where[-1]), names, f"keys here: {', '.join(names)}")
         return UsageError(f"unknown key {where[-1]!r}", where=place, remedy=remedy)
     what = re.sub(
-        "valid (dictionary|tuple|list)( or instance of .*)?", _in_toml, first["msg"].removeprefix("Value error, ")
+        r"a valid (\w+)(,? .*)?", lambda kind: IN_TOML.get(kind[1], kind[0]), first["msg"].removeprefix("Value error, ")
     )
     given = "" if first["type"] in ("missing", "value_error") else f", not {first['input']!r:.60}"
     remedy = ""
@@ -58,8 +58,15 @@ def _fault(error: ValidationError, model: type[BaseModel], path: Path, text: str
     )
 
 
-def _in_toml(kind: re.Match[str]) -> str:
-    return "table, such as {a = 1}" if kind[1] == "dictionary" else "list, such as [1, 2]"
+IN_TOML = {
+    "dictionary": "a table, such as {a = 1}",
+    **dict.fromkeys(("tuple", "list"), "a list, in [ ]"),
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "string": "a text between quotes",
+}
+"""how an error names the expected type of value"""
 
 
 _BRANCHES = frozenset({"str", "int", "float", "literal['auto']", "literal['none']", "constrained-str"})
@@ -67,14 +74,14 @@ _BRANCHES = frozenset({"str", "int", "float", "literal['auto']", "literal['none'
 
 
 def in_file(error: UsageError, path: Path, text: str) -> UsageError:
-    """The same error with the file, and with the line of its key if there is one."""
+    """The same error with the file, what to write there, and the line of its key if there is one."""
     if error.where.startswith("-"):
         return error
     kind, _, name = error.where.partition(" ")
     naming = re.compile(rf"""\s*name\s*=\s*["']{re.escape(name)}["']""")
     named = [place for place, line in enumerate(text.splitlines(), 1) if naming.match(line)] if name else []
     line = named[-1] if named else _line(text, kind.split("."))
-    return UsageError(error.what, where=f"{path}:{line}: {error.where}".removesuffix(": "), remedy=error.remedy)
+    return UsageError(error.what, where=f"{path}:{line}: {error.where}".removesuffix(": "), remedy=error.in_file)
 
 
 def _keys(model: type[BaseModel], where: Sequence[str | int]) -> list[str]:

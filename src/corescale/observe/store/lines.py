@@ -123,7 +123,7 @@ def recovered(path: Path, *, finished: bool) -> History:
 def _read(path: Path, *, finished: bool) -> tuple[list[dict[str, Any]], int]:
     lines, torn = durable.read_lines(path)
     if finished and torn:
-        raise StoreError("follows the last launch of a finished run", where=f"{path}:{len(lines) + 1}", remedy=REMEDY)
+        raise StoreError("is not a whole line of this finished run", where=f"{path}:{len(lines) + 1}", remedy=REMEDY)
     return lines, torn
 
 

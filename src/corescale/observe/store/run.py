@@ -4,6 +4,7 @@
 import contextlib
 import hashlib
 import lzma
+import os
 import shlex
 import tarfile
 import tempfile
@@ -39,7 +40,8 @@ def unpacked(archive: Path) -> Iterator[Path]:
             for name, content in archives.files(archive):
                 (Path(scratch) / name).write_bytes(content)
         except (tarfile.TarError, lzma.LZMAError, EOFError, OSError) as error:
-            raise StoreError("is not an archive of a run", where=str(archive), remedy=REMEDY) from error
+            remedy = "measure it first: corescale scan -- PROGRAM" if os.access(archive, os.X_OK) else REMEDY
+            raise StoreError("is not an archive of a run", where=str(archive), remedy=remedy) from error
         try:
             yield Path(scratch)
         except StoreError as error:

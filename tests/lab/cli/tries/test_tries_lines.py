@@ -14,7 +14,7 @@ TRIES: tuple[Try, ...] = (
         2,
         "corescale: no such option: -q; an option comes after its verb: corescale scan -q",
     ),
-    ("corescale scan --budget 5 s -- true", 2, "corescale: s: .* no option .*; write the command"),
+    ("corescale scan --budget 5 s -- true", 2, "corescale: s: .* no option .*; drop it, quote it with"),
     ("corescale scan -h | grep -c bool", 1, "0"),
     ("corescale study", 2, "corescale: study: a verb is missing; corescale study list | check | run | new | claims"),
     ("corescale scan --version", 2, "corescale: scan: no such option: --version; corescale --version prints it"),
@@ -41,10 +41,27 @@ TRIES: tuple[Try, ...] = (
     ("corescale study new x.json", 2, "corescale: x.json: .*; name a file that ends in .toml"),
     ("corescale study run demo -r 0", 2, "corescale: -r: 0 runs .*; write -r 10"),
     (
-        "corescale scan -r 1 -t 1 -f n=1-9 -q -- echo {n} 2>&1 | grep range",
+        "corescale scan -r 1 -t 1 -f n=1-9 -q -- echo {n} 2>&1 | grep 'left out'",
         0,
-        "left out: n=1-9 is one level; a range is -P",
+        "left out: n=1-9 is one level: list each level, or on the command line write -P n 1 9",
     ),
+    (
+        "corescale scan -r 1 -t 1 -L n 1..9 -- sleep {n}",
+        4,
+        "corescale: the program failed .*; n=1..9 is one level: list each level, or .* -P n 1 9 .the command: sleep ",
+    ),
+    (
+        "corescale scan -P n 1,9 -- sleep {n}",
+        2,
+        "corescale: -P: needs NAME MIN MAX; write -L n 1,9, and {n} in the comm",
+    ),
+    (
+        "corescale scan -P n -- sleep {n}",
+        2,
+        "corescale: -P: needs NAME MIN MAX; write -P n 1 8, and {n} in the command",
+    ),
+    ("corescale scan -P n 1 8 2 -- true {n}", 2, "corescale: 2: belongs to no option .*; drop it, quote it with"),
+    ("corescale compare --name a true", 2, "corescale: compare: no such option: --name; -n NAME names a command"),
     # Options that would have no effect.
     ("corescale doctor --noise 4s --no-noise", 2, "corescale: --noise --no-noise: contradict each other"),
     ("corescale predict x --cores 2 --grade mpi", 2, "corescale: --grade: no effect without --layouts"),
@@ -368,7 +385,7 @@ TRIES: tuple[Try, ...] = (
     (
         "corescale scan --metric a=b -- true",
         2,
-        "corescale: --metric: 'b' is not a source of a metric; write a=stdout-size",
+        "corescale: --metric: 'b' is not a source of a metric; write one of stdout-size",
     ),
     ("corescale scan --response fast -- true", 2, "corescale: --response: no response 'fast'; write wall"),
     (

@@ -171,6 +171,32 @@ TRIES: tuple[Try, ...] = (
             ),
             ('title = "x";commands = ["true", "false"]', "2: commands: input should be a table, such as .a = 1., not "),
             (
+                'title = "x";command = "true";[metrics];m = "peakmemory"',
+                "4: metrics.m: 'peakm.*; did you mean peak-memory.$",
+            ),
+            (
+                'title = "x";command = "true";[metrics];m = "rss"',
+                "4: metrics.m: 'rss' is not a source of a metric; write one of stdout-size, peak-memory,",
+            ),
+            (
+                'title = "x";command = "true";response = "size"',
+                "3: response: no response 'size'; write wall, region:NAME, or metric:NAME of a declared metric$",
+            ),
+            ('title = "x";command = "true";[factors];threads = [0, 1]', "4: factors.threads: '0' .*; write .1, 2, 4.$"),
+            (
+                'title = "x";command = "true";[factors];threads = [1];[baseline];threads = "one"',
+                "6: baseline.threads: 'one' is not .*; write a level of threads$",
+            ),
+            (
+                'title = "x";command = "true";warmup = "two"',
+                "3: warmup: input should be a whole number, not 'two'; see",
+            ),
+            ('title = "x";command = "true";omit = { n = 1 }', "3: omit: input should be a list, in . ., not "),
+            (
+                'title = "x";command = "true";constraints = ["m <= 1GB"]',
+                "3: constraints: not a constraint: 'm <= 1GB'; ",
+            ),
+            (
                 'title = "x";command = "true";constraints = ["b <= 1"]',
                 "3: constraints: no metric 'b'; declare it: metrics.b = ",
             ),
@@ -194,6 +220,25 @@ TRIES: tuple[Try, ...] = (
     ("corescale scan --env A=1 -- true", 2, "corescale: scan: no such option: --env; corescale scan --help lists"),
     ("corescale report x --html", 2, "corescale: report: no such option: --html; corescale report --help lists"),
     ("corescale compare --gate cpu true true", 2, "corescale: --gate: 'cpu' has no limit; write cpu=5%"),
+    # A program that cannot start, a run of which no block is complete, levels that fail, and output of what counts.
+    (
+        "corescale compare -q -r 2 'env nosuchprog' true",
+        4,
+        "corescale: env nosuchprog failed with exit code 127: .*; correct the command .the command: env nosuchprog.$",
+    ),
+    (
+        "corescale compare -q -r 2 --out never false true; corescale report never/*/1 2>&1 | grep -c 'of launches: "
+        "the last one failed with exit code 1; make the program work; the command that began it continues it then$'",
+        6,
+        "1",
+    ),
+    ("corescale scan -q -r 1 -t 1 -L n 0,x -- sleep {n} | grep next", 3, "next: corescale tune .* -f n=0 -- sleep"),
+    ("corescale scan -q -r 2 -t 1,2 --show-output -- echo hi 2>&1 >/dev/null | grep -c '^hi$'", 3, "4$"),
+    (
+        "corescale predict --cores 4 -- /bin/true",
+        6,
+        "corescale: /bin/true: is not an .*; measure it first: corescale scan",
+    ),
     # A limit of a study, as its file takes it.
     (
         'printf \'title = "x"\ncommand = "sleep 9"\ntimeout = "0.2s"\n\' > slow.toml;'
