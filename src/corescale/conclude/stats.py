@@ -115,6 +115,15 @@ def t_quantile(n: int, confidence: float) -> float | None:
     return None if n < fewest_blocks(confidence) else float(scipy.special.stdtrit(n - 1, (1 + confidence) / 2))
 
 
+def share(part: int, whole: int, confidence: float = 0.95) -> Interval:
+    """The share `part` of `whole` that were drawn independently, `whole` above 0 (Wilson 1927)."""
+    z = float(scipy.special.ndtri((1 + confidence) / 2))
+    middle = (part + z * z / 2) / (whole + z * z)
+    reach = z * math.sqrt(part * (whole - part) / whole + z * z / 4) / (whole + z * z)
+    low, high = (middle - reach if part else 0.0), (middle + reach if part < whole else 1.0)
+    return Interval(part / whole, low, high, confidence, whole)
+
+
 def speedup(log_ratio: Interval) -> Interval:
     """T(p_ref) / T(p) from the interval of its logarithm."""
     return log_ratio.map(math.exp)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from elftools.common.exceptions import DWARFError, ELFError
 from elftools.elf.elffile import ELFFile
+from elftools.elf.enums import ENUM_ST_INFO_TYPE
 from elftools.elf.sections import SymbolTableSection
 
 from corescale.profile import Place
@@ -111,7 +112,7 @@ class _Object:
         self._begins: list[int] = []
         self._dwarf: Any = None
         self._lines: dict[int, tuple[list[int], list[tuple[str, int]]]] = {}
-        with contextlib.suppress(OSError, ELFError):
+        with contextlib.suppress(OSError, ELFError, ValueError):
             if read:
                 self._read(Path(path))
         self._starts = [function[0] for function in self._functions]
@@ -120,13 +121,8 @@ class _Object:
         file = ELFFile(path.open("rb"))
         for segment in file.iter_segments("PT_LOAD"):
             self._segments.append((segment["p_offset"], segment["p_filesz"], segment["p_vaddr"]))
-        found = {}
-        for section in file.iter_sections():
-            if isinstance(section, SymbolTableSection):
-                for symbol in section.iter_symbols():
-                    if symbol["st_info"]["type"] == "STT_FUNC" and symbol["st_value"]:
-                        found[symbol["st_value"]] = (symbol["st_value"], symbol["st_size"], symbol.name)
-        self._functions = sorted(found.values())
+        tables = (section for section in file.iter_sections() if isinstance(section, SymbolTableSection))
+        self._functions = sorted({one[0]: one for table in tables for one in _named(file, table)}.values())
         self._begins = _begins(file)
         if file.has_dwarf_info():
             self._dwarf = file.get_dwarf_info()
@@ -172,6 +168,23 @@ class _Object:
             rows = sorted(_rows(program), key=lambda row: row[0]) if program else []
             self._lines[offset] = ([row[0] for row in rows], [row[1] for row in rows])
         return self._lines[offset]
+
+
+_FIELDS = {
+    64: [("name", "u4"), ("info", "u1"), ("other", "u1"), ("section", "u2"), ("value", "u8"), ("size", "u8")],
+    32: [("name", "u4"), ("value", "u4"), ("size", "u4"), ("info", "u1"), ("other", "u1"), ("section", "u2")],
+}
+"""an entry of a symbol table, by the bits of the file"""
+
+
+def _named(file: ELFFile, table: SymbolTableSection) -> Iterator[tuple[int, int, str]]:
+    """Start, size and name of each function of a symbol table; read as one array, as a program may have 100,000."""
+    layout = np.dtype(_FIELDS[file.elfclass]).newbyteorder("<" if file.little_endian else ">")
+    found = np.frombuffer(table.data(), layout, count=table.num_symbols())
+    found = found[(found["info"] & 15 == ENUM_ST_INFO_TYPE["STT_FUNC"]) & (found["value"] != 0)]
+    names = table.stringtable.data()
+    for name, value, size in zip(*(found[field].tolist() for field in ("name", "value", "size")), strict=True):
+        yield value, size, names[name : names.index(0, name)].decode(errors="replace")
 
 
 def _begins(file: ELFFile) -> list[int]:

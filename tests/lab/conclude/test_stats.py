@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import wilcoxon
+from scipy.stats import binomtest, wilcoxon
 
 from corescale.conclude import stats, two_samples
 from corescale.conclude.policy import should_stop
@@ -207,3 +207,9 @@ def test_the_interval_of_two_samples_covers() -> None:
     assert 0.935 < sum(one.covers(math.exp(0.3)) for one in found) / 1000 < 0.98
     assert two_samples.unpaired_ratio([1.0, 2.0], [1.0, 3.0]).low is None
     assert math.isnan(two_samples.unpaired_ratio([math.nan], [1.0]).estimate)
+
+
+@pytest.mark.parametrize(("part", "whole"), [(0, 1), (1, 1), (0, 40), (1, 40), (13, 40), (39, 40), (40, 40), (7, 5000)])
+def test_the_interval_of_a_share_is_scipys(part: int, whole: int) -> None:
+    asked = binomtest(part, whole).proportion_ci(method="wilson")
+    assert ends(stats.share(part, whole)) == pytest.approx((asked.low, part / whole, asked.high), abs=1e-12)

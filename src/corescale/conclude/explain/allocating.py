@@ -4,10 +4,8 @@
 import math
 from collections.abc import Sequence
 
-import scipy  # loads its parts when they are used; a command line that is refused uses none
-
 from corescale.conclude.explain.efficiency import useful
-from corescale.conclude.stats import Interval
+from corescale.conclude.stats import Interval, share
 from corescale.profile import Profile
 
 TICK = 0.01
@@ -28,9 +26,9 @@ def allocating(profile: Profile) -> Interval:
     ticks = round((seen + others) / TICK)
     if not ticks:
         return Interval(timed, None, None, None, 0)
-    share = scipy.stats.binomtest(min(ticks, round(seen / TICK)), ticks).proportion_ci(method="wilson")
     cpu = sum(map(useful, profile.threads))
-    low, high = share.low * cpu, share.high * cpu
+    found = share(min(ticks, round(seen / TICK)), ticks).map(lambda of_cpu: of_cpu * cpu)
+    low, high = found.low or 0.0, found.high or 0.0
     return Interval(min(max(timed, low), high), low, high, 0.95, ticks)
 
 

@@ -5,9 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import scipy  # loads its parts when they are used; a command line that is refused uses none
-
-from corescale.conclude.stats import Interval
+from corescale.conclude.stats import Interval, share
 from corescale.profile import BlocksOfSize, Profile
 
 
@@ -41,11 +39,4 @@ def _summed(most: int | None, every: Iterable[BlocksOfSize]) -> Blocks:
         sum(numbers)
         for numbers in zip(*((one.calls, one.watched, one.freed, one.elsewhere) for one in every), strict=True)
     )
-    return Blocks(most, calls, watched, _share(elsewhere, freed))
-
-
-def _share(part: int, whole: int) -> Interval | None:
-    if not whole:
-        return None
-    ends = scipy.stats.binomtest(part, whole).proportion_ci(method="wilson")
-    return Interval(part / whole, float(ends.low), float(ends.high), 0.95, whole)
+    return Blocks(most, calls, watched, share(elsewhere, freed) if freed else None)
