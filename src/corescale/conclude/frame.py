@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The frame has a row for each launch and a column for each known fact. Charts, tables and findings read only it."""
 
+import functools
 import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -61,8 +62,10 @@ def frame(
         for order, record in enumerate(timed, 1)
     ]
     given = [*(factor.name for factor in experiment.factors), *(along.name for along in experiment.along)]
-    names = [*given, *experiment.derived, *BUILT_IN, *experiment.metrics]
-    found = pd.DataFrame(rows, columns=[*dict.fromkeys([*names, *(name for row in rows for name in row)])])
+    names = dict.fromkeys([*given, *experiment.derived, *BUILT_IN, *experiment.metrics])
+    for row in rows:
+        names.update(dict.fromkeys(row))
+    found = pd.DataFrame(rows, columns=[*names])
     typical = found.groupby(["machine", *(factor.name for factor in experiment.factors)])["time"].transform("median")
     found["scatter"] = (found["time"] / typical - 1).abs()
     return _with_columns(found, experiment)
@@ -95,17 +98,19 @@ def foreseen(experiment: Experiment, cores: int) -> "pd.DataFrame":
 def _with_columns(found: "pd.DataFrame", experiment: Experiment) -> "pd.DataFrame":
     formulas = {name: arithmetic.parse(text, f"columns.{name}") for name, text in experiment.study.columns.items()}
     for name in arithmetic.ordered(formulas, found.columns, "columns"):
-        names = [*formulas[name].names]
-        rows = found[names].to_dict("records") if names else [{}] * len(found)
-        found[name] = [_cell(formulas[name], {str(k): v for k, v in row.items()}) for row in rows]
+        names = sorted(formulas[name].names)
+        # Launches of one configuration share most inputs. Equal numbers of other types have other values: isqrt(1.0).
+        cell = functools.lru_cache(maxsize=None, typed=True)(functools.partial(_cell, formulas[name], names))
+        columns = [found[one].tolist() for one in names]
+        found[name] = [cell(*row) for row in zip(*columns, strict=True)] if names else [cell()] * len(found)
     return found
 
 
-def _cell(formula: arithmetic.Expression, row: Mapping[str, Level]) -> float:
-    if not all(isinstance(row[name], int | float) for name in formula.names):
+def _cell(formula: arithmetic.Expression, names: Sequence[str], *row: Level) -> float:
+    if not all(isinstance(value, int | float) for value in row):
         return math.nan
     try:
-        return formula.value(row, "")
+        return formula.value(dict(zip(names, row, strict=True)), "")
     except UsageError:
         return math.nan
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The small arithmetic of study files: numbers, names, + - * / // %, brackets, and the functions of FUNCTIONS.
 
-Parsed to a tree and walked; nothing is ever executed. Integers stay integers except under / and sqrt.
+Parsed to a tree, of which functions are composed once; the text is never executed. Integers stay integers except under
+/ and sqrt.
 """
 
 import ast
@@ -9,7 +10,7 @@ import functools
 import graphlib
 import math
 import operator
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,12 +50,12 @@ class Expression:
 
     text: str
     names: frozenset[str]
-    _tree: ast.expr
+    _of: Callable[[Mapping[str, Level]], Any]
 
     def value(self, values: Mapping[str, Level], where: str) -> int | float:
         """The value for these names; raises UsageError that names `where` for division by zero and the like."""
         try:
-            found = _value(self._tree, values)
+            found = self._of(values)
             if isinstance(found, float) and math.isfinite(found):
                 return found
             if isinstance(found, int) and found.bit_length() <= MOST_BITS:
@@ -85,7 +86,7 @@ def parse(text: str, where: str) -> Expression:
     for node in ast.walk(tree):
         _allow(node, text, where)
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in called}
-    return Expression(text, frozenset(names), tree)
+    return Expression(text, frozenset(names), _composed(tree))
 
 
 def ordered(formulas: Mapping[str, Expression], known: Collection[str], where: str) -> tuple[str, ...]:
@@ -120,20 +121,28 @@ def _allow(node: ast.AST, text: str, where: str) -> None:
         raise UsageError(f"{text!r} is more than arithmetic", where=where, remedy=_WRITE)
 
 
-def _value(node: ast.expr, values: Mapping[str, Level]) -> Any:
+def _composed(node: ast.expr) -> Callable[[Mapping[str, Level]], Any]:
+    """The value of a tree as a function of the values of its names."""
     if isinstance(node, ast.Constant):
-        return node.value
+        constant = node.value
+        return lambda _: constant
     if isinstance(node, ast.Name):
-        return values[node.id]
+        return operator.itemgetter(node.id)
     if isinstance(node, ast.UnaryOp):
-        return _UNARY[type(node.op)](_value(node.operand, values))
+        return _applied(_UNARY[type(node.op)], [node.operand])
     if isinstance(node, ast.BinOp):
-        left, right = _value(node.left, values), _value(node.right, values)
-        if isinstance(left, str) or isinstance(right, str):
-            raise TypeError
-        return _BINARY[type(node.op)](left, right)
+        return _applied(_BINARY[type(node.op)], [node.left, node.right])
     assert isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-    arguments = [_value(argument, values) for argument in node.args]
-    if any(isinstance(argument, str) for argument in arguments):
-        raise TypeError
-    return FUNCTIONS[node.func.id](*arguments)
+    return _applied(FUNCTIONS[node.func.id], node.args)
+
+
+def _applied(function: Callable[..., Any], nodes: Sequence[ast.expr]) -> Callable[[Mapping[str, Level]], Any]:
+    arguments = [_composed(node) for node in nodes]
+
+    def value(values: Mapping[str, Level]) -> Any:
+        given = [argument(values) for argument in arguments]
+        if str in map(type, given):
+            raise TypeError
+        return function(*given)
+
+    return value

@@ -45,10 +45,10 @@ def configurations(experiment: Experiment) -> tuple[Configuration, ...]:
     If several combinations are the same launch, `tune` keeps one of them. An example is a setting of an allocator that
     is replaced.
     """
-    left_out = _omission(experiment)
-    grid = (choice for choice in _grid(experiment) if not left_out(choice, None))
+    by_levels, by_p = _omissions(experiment)
+    grid = (choice for choice in _grid(experiment) if not by_levels(choice, 0))
     launched = (chosen for chosen in (configuration(experiment, choice) for choice in grid)
-                if not left_out(dict(chosen.levels), chosen.layout.p))  # fmt: skip
+                if not by_p(dict(chosen.levels), chosen.layout.p))  # fmt: skip
     serial = [_serial(experiment)] if experiment.has_serial else []
     return tuple(dict.fromkeys([baseline(experiment), *launched, *serial]))
 
@@ -95,11 +95,16 @@ def fits(experiment: Experiment, chosen: Configuration) -> bool:
 
 def omitted(experiment: Experiment, chosen: Configuration) -> bool:
     """Whether the experiment says that this combination of levels is not launched."""
-    return _omission(experiment)(dict(chosen.levels), chosen.layout.p)
+    levels, p = dict(chosen.levels), chosen.layout.p
+    return any(left_out(levels, p) for left_out in _omissions(experiment))
 
 
-def _omission(experiment: Experiment) -> Callable[[Mapping[str, Level], int | None], bool]:
-    """Whether levels, and p if it is known, belong to a combination that is not launched.
+Omission = Callable[[Mapping[str, Level], int], bool]
+"""whether a combination of levels that makes this p is not launched"""
+
+
+def _omissions(experiment: Experiment) -> tuple[Omission, Omission]:
+    """By selections that name levels only, and by those that name p too.
 
     Each selection's levels are looked up once for each factor: a grid may have a million combinations.
     """
@@ -117,21 +122,20 @@ def _omission(experiment: Experiment) -> Callable[[Mapping[str, Level], int | No
         for selection in experiment.omit
         if {*selection} <= {"p", *known}
     ]  # fmt: skip
+    alone = [factors_ for factors_, limit in meant if not limit]
+    limited = [(factors_, limit[0], int(limit[1])) for factors_, limit in meant if limit]
 
-    def left_out(levels: Mapping[str, Level], p: int | None) -> bool:
-        return any(
-            _is_beyond(p, limit) and all(levels.get(name) in among for name, among in factors_)
-            for factors_, limit in meant
-        )
+    def matches(levels: Mapping[str, Level], factors_: Sequence[tuple[str, frozenset[Level]]]) -> bool:
+        return all(levels.get(name) in among for name, among in factors_)
 
-    return left_out
+    def by_levels(levels: Mapping[str, Level], p: int) -> bool:
+        return any(matches(levels, factors_) for factors_ in alone)
 
+    def by_p(levels: Mapping[str, Level], p: int) -> bool:
+        beyond = (factors_ for factors_, sign, limit in limited if (p < limit if sign == "<" else p > limit))
+        return any(matches(levels, factors_) for factors_ in beyond)
 
-def _is_beyond(p: int | None, limit: Sequence[str]) -> bool:
-    """Whether p meets the limit of a selection; without a limit, any p does."""
-    if not limit:
-        return True
-    return p is not None and (p < int(limit[1]) if limit[0] == "<" else p > int(limit[1]))
+    return by_levels, by_p
 
 
 def is_level(factor: Factor, level: Level, wanted: Level | tuple[Level, ...]) -> bool:

@@ -84,8 +84,10 @@ def answers(found: "pd.DataFrame", experiment: Experiment, finding: Finding) -> 
     if asked:
         values = _values(found, finding)
         asked = [(at, rows.join(values)) for at, rows in asked]
+    among = found[selected(found, {name: of for name, of in finding.where.items() if name == "oversubscribed"})]
+    by = references(found, finding)
     made = {
-        (key := tuple(at.items())): _answer(rows, found, lost.get(key, found[:0]), experiment, finding, at)
+        (key := tuple(at.items())): _answer(rows, found, among, by, lost.get(key, found[:0]), experiment, finding, at)
         for at, rows in asked
     }
     for at in (at for at in every | lost if at not in made):
@@ -113,13 +115,17 @@ def groups(
 def _answer(
     rows: "pd.DataFrame",
     found: "pd.DataFrame",
+    among: "pd.DataFrame",
+    by: "pd.DataFrame",
     failed: "pd.DataFrame",
     experiment: Experiment,
     finding: Finding,
     at: Mapping[str, Level],
 ) -> Answer:
-    """The answer at these levels, from `failed` rows and from `rows` that succeeded, with their values."""
-    among = found[selected(found, {name: of for name, of in finding.where.items() if name == "oversubscribed"})]
+    """The answer at these levels, from `failed` rows and from `rows` that succeeded, with their values.
+
+    `among`: the rows whose levels an extreme such as max is of. `by`: the rows by which the launches are divided.
+    """
     sides = {name: rows[selected(rows, side, among)] for name, side in finding.sides.items()}
     for name, side in finding.sides.items():
         if sides[name]["_log"].notna().sum() == 0:
@@ -160,7 +166,7 @@ def _answer(
         tuple(sorted(int(p) for p in compared[compared["oversubscribed"]]["p"].unique())),
         failed=lost,
         chosen=chosen,
-        rows=launched(compared, found, finding),
+        rows=launched(compared, by, finding),
         scatter=float((table.mean(axis=0).to_frame().T if finding.general else table).std(axis=1, ddof=1).max()),
     )
 
@@ -253,15 +259,21 @@ def _unmeasured(finding: Finding, found: "pd.DataFrame", side: "pd.DataFrame", w
     return absent(found, {**wanted, **to})
 
 
-def launched(compared: "pd.DataFrame", found: "pd.DataFrame", finding: Finding) -> frozenset[int]:
-    """Places of the launches that are compared, and of the launches by which they are divided."""
+def references(found: "pd.DataFrame", finding: Finding) -> "pd.DataFrame":
+    """The launches by which others are divided: what names their block, by their places."""
+    if finding.normalise is None:
+        return found[BLOCK][:0]
+    return found.loc[selected(found, {**finding.where, **finding.normalise.to}), [*BLOCK, *finding.normalise.within]]
+
+
+def launched(compared: "pd.DataFrame", by: "pd.DataFrame", finding: Finding) -> frozenset[int]:
+    """Places of the launches that are compared, and of the launches by which they are divided, among the
+    references."""
     places = {int(place) for place in compared.index}
     if finding.normalise is None:
         return frozenset(places)
-    keys = [*BLOCK, *finding.normalise.within]
-    by = found[selected(found, {**finding.where, **finding.normalise.to})]
-    wanted = set(compared[keys].itertuples(index=False, name=None))
-    return frozenset(places | {int(k) for k, *of in by[keys].itertuples(name=None) if tuple(of) in wanted})
+    wanted = set(compared[[*by.columns]].itertuples(index=False, name=None))
+    return frozenset(places | {int(k) for k, *of in by.itertuples(name=None) if tuple(of) in wanted})
 
 
 def missing(finding: Finding, at: Mapping[str, Level], why: str) -> Answer:

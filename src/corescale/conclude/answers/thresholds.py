@@ -15,7 +15,7 @@ import numpy as np
 
 from corescale.conclude import stats
 from corescale.conclude.answers.claim_verdicts import absent, judge, lacking, said
-from corescale.conclude.answers.findings import BLOCK, Answer, groups, launched, logarithms, missing
+from corescale.conclude.answers.findings import BLOCK, Answer, groups, launched, logarithms, missing, references
 from corescale.conclude.frame import selected
 from corescale.conclude.stats import Floats, Interval
 from corescale.declare.experiment import Experiment
@@ -57,7 +57,7 @@ def _answer(
     (_, a), (_, b) = levels
     ratio = _ratio(a, b)
     over = tuple(sorted(int(p) for p in rows[rows["oversubscribed"]]["p"].unique()))
-    used = launched(rows, found, finding)
+    used = launched(rows, references(found, finding), finding)
     return Answer(finding, at, ratio, judge(ratio, finding), oversubscribed=over, reached=tuple(levels), rows=used)
 
 
