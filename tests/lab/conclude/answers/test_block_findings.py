@@ -2,6 +2,7 @@
 """Findings about L3 domains and blocks on machines that are not here, whose truth is known: each can hold and fail."""
 
 import dataclasses
+import functools
 import random
 from collections.abc import Callable
 
@@ -31,6 +32,7 @@ def machine(groups: int, cores: int, smt: int = 1) -> Machine:
     return dataclasses.replace(Machine.here(), cpus=cpus, affinity=tuple(range(len(cpus))), quota_cores=None)
 
 
+@functools.cache
 def declared(here: Machine, study: str = "block_size_groups") -> Experiment:
     return study_file.experiment(studies.find(study), here)
 

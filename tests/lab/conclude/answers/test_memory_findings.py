@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The memory of a process, in the shipped studies: found where it makes overhead, and not where something else does."""
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -21,6 +22,7 @@ from support.play import MACHINE, record
 Truth = Callable[[Configuration], float]
 
 
+@functools.cache
 def shipped(name: str, *levels: str) -> Experiment:
     return study_file.experiment(studies.find(name), MACHINE, levels)
 

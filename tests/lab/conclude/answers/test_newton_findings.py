@@ -41,10 +41,11 @@ def said(study: str, name: str, truth: Truth, cores: int = 2, levels: Sequence[s
     """What a finding says of eight blocks with half a percent of noise. Whatever has no time is not launched."""
     made = asked(study, cores, tuple(levels))
     draw = random.Random(1)
+    true = {c: truth(c, cores) for c in configurations(made)}
     records = [
         record(c, 1.0, block=block, oversubscribed=c.layout.p > cores,
-               metrics={"seconds": truth(c, cores) * draw.uniform(0.995, 1.005)})
-        for block in range(8) for c in configurations(made) if not math.isnan(truth(c, cores))
+               metrics={"seconds": seconds * draw.uniform(0.995, 1.005)})
+        for block in range(8) for c, seconds in true.items() if not math.isnan(seconds)
     ]  # fmt: skip
     finding = next(one for one in made.study.outputs if isinstance(one, Finding) and one.name == name)
     return list(answers(frame(records, made), made, finding))

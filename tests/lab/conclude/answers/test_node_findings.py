@@ -2,6 +2,7 @@
 """What the shipped studies say of many nodes and of four threads: planted truths come back, both ways, and a machine
 without the nodes or the threads gets no answer."""
 
+import functools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -47,9 +48,14 @@ class Said(Mapping[str, set[str]]):
         return len(self.outputs)
 
 
+@functools.cache
+def shipped(study: str, *levels: str) -> Experiment:
+    return study_file.experiment(studies.find(study), MACHINE, levels)
+
+
 def said(study: str, overhead: Overhead, levels: Sequence[str] = (), machine: str = "") -> Said:
     """Where work of N^2 on p cores has this overhead f and next to no noise."""
-    asked = study_file.experiment(studies.find(study), MACHINE, levels)
+    asked = shipped(study, *levels)
     rng = np.random.default_rng(1)
 
     def seconds(c: Configuration) -> float:
@@ -159,7 +165,7 @@ def test_a_curve_for_threads_and_a_line_for_ranks_refute_the_paper() -> None:
 
 @pytest.mark.parametrize("study", [NODES, GRAIN])
 def test_one_node_answers_nothing_about_many(study: str) -> None:
-    asked = study_file.experiment(studies.find(study), MACHINE)
+    asked = shipped(study)
     needing = {
         one.name
         for one in asked.study.outputs
@@ -170,7 +176,7 @@ def test_one_node_answers_nothing_about_many(study: str) -> None:
 
 
 def test_each_answer_about_nodes_names_its_points() -> None:
-    asked = study_file.experiment(studies.find(NODES), MACHINE)
+    asked = shipped(NODES)
     outputs = [one for one in asked.study.outputs if isinstance(one, Finding | Overheads)]
     assert outputs and [one.name for one in outputs if "points" not in {*one.each, *one.needs}] == []
 
@@ -213,7 +219,7 @@ def test_a_colony_that_scales_to_two_sockets_and_no_further_is_seen(
     second: float, others: float, gains: str, stops: str
 ) -> None:
     """Speedups that the second socket of 24 cores, and the third and fourth, multiply."""
-    asked = study_file.experiment(studies.find("one_server_simulated"), MACHINE)
+    asked = shipped("one_server_simulated")
     speed = {1: 1.0, 24: 10.0, 48: 10 * second, 96: 10 * second * others}
     made = [
         record(c, 1.0, block=block, metrics={"seconds": 1 / speed[int(c["cores"])]})

@@ -10,7 +10,7 @@ import math
 import random
 import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -38,19 +38,19 @@ ABSENT = "not on this machine"
 def launches(made: Experiment, truth: Truth, cores: int) -> list[Record]:
     """Of twelve blocks with half a percent of noise, or of 18 in a study that spends its error over several looks."""
     draw, blocks = random.Random(1), 18 if made.stop.rule == "decided" else 12
-    named = {*made.metrics, *re.findall(r"^metric:(.*)", made.response)}
+    named = sorted({*made.metrics, *re.findall(r"^metric:(.*)", made.response)})
+    true = {c: [truth(c, name) for name in (WALL, MEMORY, *named)] for c in configurations(made)}
 
-    def value(c: Configuration, metric: str) -> float:
-        return truth(c, metric) * math.exp(0.005 * draw.gauss(0, 1))
+    def launch(c: Configuration, block: int) -> Record:
+        wall, memory, *metrics = (value * math.exp(0.005 * draw.gauss(0, 1)) for value in true[c])
+        return record(c, wall, block=block, oversubscribed=c.layout.p > cores, peak_memory_kind="process",
+                      peak_memory=int(1e9 * memory), metrics=dict(zip(named, metrics, strict=True)))  # fmt: skip
 
-    return [
-        record(c, value(c, WALL), block=block, oversubscribed=c.layout.p > cores, peak_memory_kind="process",
-               peak_memory=int(1e9 * value(c, MEMORY)), metrics={name: value(c, name) for name in sorted(named)})
-        for block in range(blocks) for c in configurations(made)
-    ]  # fmt: skip
+    return [launch(c, block) for block in range(blocks) for c in configurations(made)]
 
 
-def declared(study: str, cores: int, levels: Sequence[str] = ()) -> Experiment:
+@functools.cache
+def declared(study: str, cores: int, levels: tuple[str, ...] = ()) -> Experiment:
     """A study on so many cores, one of which reads BANDWIDTH."""
     cpus = tuple(Cpu(k, k, 0, 0, k // max(1, cores // 2)) for k in range(cores))
     here = dataclasses.replace(Machine.here(), cpus=cpus, affinity=tuple(range(cores)), quota_cores=None)
@@ -63,7 +63,7 @@ def asked(made: Experiment, name: str) -> Finding | Overheads:
     return one
 
 
-def verdicts(study: str, name: str, truth: Truth, cores: int, levels: Sequence[str] = ()) -> set[str]:
+def verdicts(study: str, name: str, truth: Truth, cores: int, levels: tuple[str, ...] = ()) -> set[str]:
     made = declared(study, cores, levels)
     rows = frame(launches(made, truth, cores), made)
     return {str(answer.verdict) for answer in answers(rows, made, asked(made, name))}
@@ -206,7 +206,7 @@ def test_a_finding_holds_where_it_is_true_and_fails_where_it_is_not(study: str, 
 
 @pytest.mark.parametrize(("sizes", "verdict"), [((600, 150), "holds"), ((300, 250), "does not hold")])
 def test_two_machines_are_compared_by_the_size_that_each_needs(sizes: tuple[int, int], verdict: str) -> None:
-    made = declared("threads_and_mpi_matrix", 4, ["threads=1,4"])
+    made = declared("threads_and_mpi_matrix", 4, ("threads=1,4",))
     amd, intel = (launches(made, nine_tenths(functools.partial(always, size)), 4) for size in sizes)
     both, records = together([Part("amd", made, amd), Part("intel", made, intel)])
     one = asked(both, "size_of_nine_tenths_by_machine")

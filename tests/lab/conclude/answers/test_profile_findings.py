@@ -4,6 +4,7 @@ fail, and none is answered by threads or loads that the source does not name.
 """
 
 import dataclasses
+import functools
 import math
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -13,6 +14,7 @@ import pytest
 from corescale.conclude.answers.findings import Answer, answers
 from corescale.conclude.frame import frame
 from corescale.declare import studies, study_file
+from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations
 from corescale.declare.outputs import Finding
 from corescale.machine import Machine
@@ -27,6 +29,13 @@ THEIRS = ("allocator=system,mimalloc,hoard",)
 """the three allocators of the source"""
 
 
+@functools.cache
+def declared(cores: int, *levels: str) -> Experiment:
+    cpus = tuple(Cpu(k, k, 0, 0, 0) for k in range(cores))
+    here = dataclasses.replace(Machine.here(), cpus=cpus, affinity=tuple(range(cores)), quota_cores=None)
+    return study_file.experiment(studies.find("allocator_profile"), here, levels)
+
+
 def said(
     name: str,
     truth: Truth,
@@ -38,9 +47,7 @@ def said(
 ) -> list[Answer]:
     """What a finding says of so many blocks with half a percent of noise, or with so much; `outside`: seconds of the
     program's start and end."""
-    cpus = tuple(Cpu(k, k, 0, 0, 0) for k in range(cores))
-    here = dataclasses.replace(Machine.here(), cpus=cpus, affinity=tuple(range(cores)), quota_cores=None)
-    made, draw = study_file.experiment(studies.find("allocator_profile"), here, levels), random.Random(1)
+    made, draw = declared(cores, *levels), random.Random(1)
     records = [
         record(c, seconds, block=block, oversubscribed=c.layout.p > cores,
                metrics={"state": 1.0, "seconds": seconds - outside(c)})
