@@ -32,6 +32,9 @@ constexpr auto patience = 20ms;
 // 40 threads that want two cores, under ThreadSanitizer, 5 s were too short.
 constexpr auto hopeless_after = 20s;
 
+/// Whether oneTBB cannot go on after it lacked memory: then no further team is made.
+std::atomic<bool> spoiled{false};
+
 // oneTBB's threads do not survive fork().
 detail::one_process users;
 
@@ -84,8 +87,13 @@ class share_of_limit {
   static std::size_t limit_for(std::size_t all_others) { return std::max(1 + all_others, default_limit()); }
 
   static std::size_t default_limit() {
-    static const std::size_t first_seen =
-        global_control::active_value(global_control::max_allowed_parallelism);
+    static const std::size_t first_seen = [] {
+      // It stays so if this throws: oneTBB counts the cores once, and who asks later waits for that.
+      spoiled = true;
+      const std::size_t seen = global_control::active_value(global_control::max_allowed_parallelism);
+      spoiled = false;
+      return seen;
+    }();
     return first_seen;
   }
 
@@ -117,7 +125,7 @@ struct crew {
   crew(std::size_t n, const team_options&) : num_threads(n), arena(static_cast<int>(n), 1) {}
 
   bool start() {
-    if (inside_a_worker || !users.enter())
+    if (inside_a_worker || spoiled || !users.enter())
       return false;  // before any mutex is locked, because a child of fork() may find it locked
     share.emplace(num_threads);
     if (!share_of_limit::is_granted_to_all()) return false;
@@ -152,7 +160,10 @@ struct crew {
     run_tasks(num_threads, here, [&](std::size_t id) {
       here.all_started.arrive();
       // Only the master gives up. If the process was stopped meanwhile, the others' time is over although no thread was late.
-      if (id == 0 && !all_start(hopeless_after, here.all_started)) here.complete = false;
+      if (id == 0 && !all_start(hopeless_after, here.all_started)) {
+        here.complete = false;
+        if (had_no_memory) spoiled = true;
+      }
       while (here.complete && !here.all_started.wait_at_most(patience)) {
       }
     });
@@ -189,6 +200,7 @@ struct crew {
       try {
         for (; id < k; ++id) others.run([&member, id] { member(id); });
       } catch (const std::exception&) {  // std::bad_alloc
+        had_no_memory = true;
         here.complete = false;
         here.all_started.arrive(k - id);
       }
@@ -196,6 +208,9 @@ struct crew {
       others.wait();
     });
   }
+
+  /// oneTBB may have found no memory to start a thread. It then counts the thread as one that comes, and no later team gathers.
+  static inline std::atomic<bool> had_no_memory{false};
 
   static constexpr const char* name = "tbb";
   static constexpr bool ids_stay = false;
