@@ -114,6 +114,11 @@ bool order_all_threads() noexcept {
   return false;
 }
 
+futex_word::futex_word(std::atomic<std::uint32_t>& word) noexcept
+    : address_(reinterpret_cast<std::uint32_t*>(&word)) {
+  static_assert(sizeof word == sizeof(std::uint32_t));
+}
+
 futex_word::futex_word(std::atomic<std::uint64_t>& number) noexcept
     : address_(reinterpret_cast<std::uint32_t*>(&number) + (std::endian::native == std::endian::big)) {
   static_assert(sizeof number == sizeof(std::uint64_t));

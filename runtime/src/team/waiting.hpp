@@ -87,11 +87,11 @@ bool spin_until(Ready ready, std::chrono::nanoseconds spin_for,
 /// own. False if the kernel has none (Linux 4.14 has one). Interrupts each core that a thread of the process runs on, and waits for it.
 bool order_all_threads() noexcept;
 
-/// The futex word of a 64-bit number: its lower half, which changes whenever it counts up.
-/// The kernel compares 32 bits: if a thread is off its core between its check and its sleep, while the number grows by exactly 2^32 (7
-/// minutes of nothing but fork-joins), it sleeps until the next wake().
+/// The 32 bits that the kernel compares. Of a 64-bit number they are the lower half: it must not grow by 2^32 between a check and
+/// the sleep.
 class futex_word {
  public:
+  explicit futex_word(std::atomic<std::uint32_t>& word) noexcept;
   explicit futex_word(std::atomic<std::uint64_t>& number) noexcept;
 
   /// Sleeps while the number is `seen`, until a wake() whose group has a bit of `groups`. May also return without a reason.

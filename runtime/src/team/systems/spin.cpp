@@ -45,7 +45,7 @@ class round_word {
   constexpr std::uint64_t number() const noexcept { return bits_ & mask; }
   constexpr std::size_t threads() const noexcept { return bits_ >> number_bits; }
 
-  /// Set in the word of a round whose shares belong to whoever claims them. It is in the half of the word that no futex compares.
+  /// Set in the word of a round whose shares belong to whoever claims them.
   static constexpr std::uint64_t recalled = std::uint64_t{1} << 63;
 
  private:
@@ -106,8 +106,11 @@ class alignas(cache_line) orders {
     return (std::uint32_t{1} << children) - 1;
   }
 
+  /// The futex is the word of sleepers: one that has not begun to sleep finds its bit gone, however many rounds there were meanwhile.
   void wake(std::uint32_t children) noexcept {
-    if (children) futex_word(round_).wake(children);
+    if (!children) return;
+    sleepers_.fetch_and(~children, std::memory_order_seq_cst);
+    futex_word(sleepers_).wake(children);
   }
 
   std::uint64_t sleep(std::size_t id, std::uint64_t last) noexcept {
@@ -115,10 +118,10 @@ class alignas(cache_line) orders {
     const asleep_thread uncounted;
     std::uint64_t seen = 0;
     for (;;) {
-      sleepers_.fetch_or(own_bit, std::memory_order_seq_cst);
+      const std::uint32_t sleeping = sleepers_.fetch_or(own_bit, std::memory_order_seq_cst) | own_bit;
       seen = round_.load(std::memory_order_seq_cst);
       if (concerns(id, last, seen)) break;
-      futex_word(round_).sleep(seen, own_bit);
+      futex_word(sleepers_).sleep(sleeping, own_bit);
     }
     sleepers_.fetch_and(~own_bit, std::memory_order_relaxed);
     return seen;
