@@ -97,7 +97,7 @@ void replace(std::unique_ptr<crew_of_process> made) noexcept {
   size.store(threads, std::memory_order_release);
 }
 
-/// The end of a thread that was the team's master.
+/// The end of a thread that was the team's master, or of main().
 void end_master(void*) noexcept;
 constinit detail::thread_end end_of_master(end_master);
 
@@ -109,6 +109,9 @@ bool awaits_end() noexcept {
     return false;
   }
 }
+
+// main() may never loop. Who is loaded by another thread learns of its end only if it did.
+[[maybe_unused]] const bool main_is_awaited = syscall(SYS_gettid) == getpid() && awaits_end();
 
 bool make(std::size_t threads) noexcept {
   const turn only;

@@ -87,12 +87,14 @@ bool loop_record::learn(double mean_ns, double new_spread) noexcept {
 }
 
 void loop_record::learn_alone(double mean_ns) noexcept {
-  const float old = alone_ns.load(std::memory_order_relaxed);
+  const double old = alone_ns.load(std::memory_order_relaxed);
+  const bool is_second = old > 0 && in_doubt.load(std::memory_order_relaxed) == doubt::second_look;
   const bool anew = old <= 0 || mean_ns > another_loop * old || another_loop * mean_ns < old;
-  const bool second = in_doubt.load(std::memory_order_relaxed) == doubt::second_look;
-  alone_ns.store(anew ? static_cast<float>(mean_ns) : towards(old, mean_ns), std::memory_order_relaxed);
-  in_doubt.store(anew && !second ? doubt::look_again : doubt::none, std::memory_order_relaxed);
-  const bool confirmed = second && !anew;
+  const double believed = is_second ? std::min(old, mean_ns) : mean_ns;
+  alone_ns.store(anew ? static_cast<float>(believed) : towards(static_cast<float>(old), mean_ns),
+                 std::memory_order_relaxed);
+  in_doubt.store(anew && !is_second ? doubt::look_again : doubt::none, std::memory_order_relaxed);
+  const bool confirmed = is_second && !anew;
   if (!confirmed) return;
   serial_until.store(0, std::memory_order_relaxed);
   forks.store(0, std::memory_order_relaxed);

@@ -350,12 +350,17 @@ struct watched_slices {
   static constexpr double least_ns = 1000;
   // If the prediction is off by more than this factor, the loop has changed; usual loops vary less from call to call.
   static constexpr double off_by = 4;
+  // Slices grow by this factor at most, because a loop may begin with its cheap iterations.
+  static constexpr std::uint64_t growth = 8;
   // What is seen of a shorter slice is mostly the reading of the clock.
   static constexpr double least_seen_ns = 100;
   static constexpr std::uint64_t most = 64;
 
+  // In forks: a single slice that takes this long is no chance that another fork would make worse.
+  static constexpr double surely_late = 16;
+
   std::uint64_t first;  ///< iterations: little is lost if the prediction is wrong from the start
-  std::uint64_t later;
+  std::uint64_t later;  ///< at most
 
   watched_slices(std::uint64_t n, double iteration_ns) noexcept {
     const std::uint64_t share = n / most;
@@ -380,15 +385,16 @@ struct watched_slices {
 }
 
 /// Runs on the calling thread as long as the loop takes the predicted time, given that of an iteration in a fork's blocks. If it takes
-/// longer twice in a row, the rest is divided among the team. If `timed`, it learns the time of an iteration from the part that ran here. If `could_fork`, this time is not recorded as
-/// that of a fork's blocks.
+/// longer twice in a row, or once for very long, the rest is divided among the team. If `timed`, it learns the time of an iteration from
+/// the part that ran here. If `could_fork`, this time is not recorded as that of a fork's blocks.
 void run_watched(const loop_call& call, double in_blocks_ns, bool timed, bool could_fork) {
   const double iteration_ns = call.record->iteration_alone_ns(in_blocks_ns, call.n);
   const watched_slices slices(call.n, iteration_ns);
   const double fork = machine_calibration().fork_hot;
   const double tick = ns_per_tick();
-  const auto learn = [&](double elapsed) {
-    const double mean = elapsed / static_cast<double>(call.n);
+  const auto learn = [&](double elapsed, std::uint64_t iterations) {
+    if (!timed) return;
+    const double mean = elapsed / static_cast<double>(iterations);
     if (could_fork) return call.record->learn_alone(mean);
     call.record->learn(mean, call.record->spread.load(std::memory_order_relaxed));
   };
@@ -401,18 +407,18 @@ void run_watched(const loop_call& call, double in_blocks_ns, bool timed, bool co
     if (end == call.n && !timed) return;
     const std::uint64_t now = ticks();
     const double so_far = static_cast<double>(now - start) * tick;
-    if (end == call.n) return learn(so_far);
+    if (end == call.n) return learn(so_far, end);
     const double took = static_cast<double>(now - last) * tick;
     const double seen = took / static_cast<double>(end - begin);
     const auto left = static_cast<double>(call.n - end);
     const bool is_late = took > watched_slices::least_seen_ns &&
                          seen > watched_slices::off_by * iteration_ns && seen * left > 2 * fork;
-    late = is_late ? late + 1 : 0;
+    late = is_late ? late + (took > watched_slices::surely_late * fork ? 2 : 1) : 0;
     begin = end;
     last = now;
-    if (!is_late) size = slices.later;
+    if (!is_late) size = std::min(slices.later, watched_slices::growth * size);
     if (late < 2) continue;
-    if (divide_rest(call, begin, seen)) return timed ? learn(so_far + seen * left) : void();
+    if (divide_rest(call, begin, seen)) return learn(so_far, begin);
     late = 0;
     size *= 2;
     last = ticks();

@@ -170,6 +170,25 @@ TEST(AutoLearns, OneLongTimeAloneDoesNotMakeALoopForkAgain) {
   EXPECT_TRUE(record.may_fork()) << "the second call confirms that the loop has changed";
 }
 
+TEST(AutoLearns, OfTwoTimesAloneThatDisagreeTheShorterHolds) {
+  detail::loop_record record;
+  for (const double alone : {10., 10., 1000., 10., 1., 10.}) {
+    record.begin_call();
+    record.learn_alone(alone);
+  }
+  EXPECT_EQ(record.alone_ns, 1);
+  EXPECT_EQ(record.iteration_alone_ns(5, 100), 1);
+  EXPECT_EQ(record.iteration_alone_ns(0.5, 100), 0.5) << "measured in blocks: alone it takes no longer";
+}
+
+TEST(AutoLearns, ATimeWithoutForksThatIsOverDoesNotComeBackWhenTheCountOfCallsWraps) {
+  detail::loop_record record;
+  record.serial_until = 33;
+  for (int call = 0; call < 64; ++call) record.begin_call();
+  record.calls = 33 + (1U << 31);
+  EXPECT_TRUE(record.may_fork());
+}
+
 TEST(AutoLearns, ALoopThatBecomesDearForksAgain) {
   if (usable_cores() < 2) GTEST_SKIP() << "needs two cores";
   any_team crew = make_team(2);

@@ -104,6 +104,18 @@ void one_wrapper_for_cheap_and_expensive_loops() {
     wrapped(300, expensive);
   });
   expect(shared >= 18, "expensive loops behind cheap ones of the same wrapper are divided");
+  for (const std::size_t cheap_first : {std::size_t{0}, std::size_t{1}}) {
+    const std::size_t n = cheap_first ? 100 : 3;
+    const int divided = shared_loops(20, [&](const auto& /*options*/, const auto& expensive) {
+      for (int call = 0; call < 10; ++call) wrapped(n, [&](std::size_t i) { values[i] += 1; });
+      wrapped(n, [&](std::size_t i) {
+        if (i < cheap_first) return;
+        for (int more = 0; more < 30; ++more) expensive(i);
+      });
+    });
+    expect(divided >= 15,
+           cheap_first ? "so are those that begin cheaply" : "so are those of three iterations");
+  }
 }
 
 void expensive_in_its_second_half() {
@@ -421,6 +433,14 @@ void pthread_exit_in_main() {
   pthread_exit(nullptr);
 }
 
+void pthread_exit_in_main_that_never_looped() {
+#ifdef __SANITIZE_THREAD__
+  std::_Exit(77);
+#endif
+  std::thread([] { parallel_for(0, 10, [](int) {}); }).join();
+  pthread_exit(nullptr);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -440,6 +460,7 @@ int main(int argc, char** argv) {
       {"two_threads", a_loop_that_begins_during_another_threads_loop},
       {"one_core", loops_while_another_caller_has_a_core},
       {"exit_of_main", pthread_exit_in_main},
+      {"exit_of_idle_main", pthread_exit_in_main_that_never_looped},
       {"nested", loops_in_a_loop_that_leaves_threads_idle},
   };
   const auto one = cases.find(argc > 1 ? argv[1] : "");
