@@ -88,11 +88,12 @@ class share_of_limit {
 
   static std::size_t default_limit() {
     static const std::size_t first_seen = [] {
-      // It stays so if this throws: oneTBB counts the cores once, and who asks later waits for that.
-      spoiled = true;
-      const std::size_t seen = global_control::active_value(global_control::max_allowed_parallelism);
-      spoiled = false;
-      return seen;
+      try {
+        return global_control::active_value(global_control::max_allowed_parallelism);
+      } catch (...) {  // oneTBB counts the cores once, and who asks later waits for that
+        spoiled = true;
+        throw;
+      }
     }();
     return first_seen;
   }
