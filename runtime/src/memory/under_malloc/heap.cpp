@@ -581,8 +581,8 @@ void after_fork_in_child() noexcept {
     static_cast<void>(pthread_mutex_trylock(&own->life));
     own->random = random_word() | 1;  // another order than the parent's
   }
-  fill_anew();
   if (!in_fork) return;
+  fill_anew();
   leave_all();
   if (_IO_list_resetlock) _IO_list_resetlock();
 }
@@ -759,11 +759,13 @@ void* resize(void* memory, std::size_t bytes) noexcept {
   page* const p = in_segment ? page_of_block(memory) : &no_page;
   const std::size_t have = in_segment ? p->block_size : mapping_bytes(memory);
   if (!have) die("realloc() of a pointer that malloc() did not give, or that was freed already", memory);
-  if (bytes <= have && (bytes >= have / 2 || have <= 64)) return memory;
+  const bool is_half_used = bytes >= have / 2 || have <= 64;
+  const bool shrinks_in_place = have > largest_block && !guard_bytes();
+  if (bytes <= have && (shrinks_in_place ? have - bytes < slice : is_half_used)) return memory;
   if (bytes >= address_space) return nullptr;
   if (!in_segment) {
-    if (bytes > largest_run)
-      if (void* const same = resize_mapping(memory, bytes)) return same;
+    if (!guard_bytes() && (bytes > largest_run || is_half_used))
+      if (void* const same = insist(bytes, [&] { return resize_mapping(memory, bytes); })) return same;
   } else if (is_run(p) && bytes > largest_block && bytes <= largest_run) {
     if (resize_run(p, static_cast<unsigned>((bytes + slice - 1) / slice))) return memory;
   }

@@ -272,6 +272,32 @@ void no_memory() {
   free(large);
 }
 
+/// A large block grows as long as it and what is in use have room: what is kept for reuse is not in its way.
+void growing_beside_what_is_kept() {
+  const rlimit limit{std::size_t{900} << 20, std::size_t{900} << 20};
+  REQUIRE(setrlimit(RLIMIT_AS, &limit) == 0);
+  void* grown = malloc(std::size_t{600} << 20);
+  std::array<void*, 2> kept{};
+  for (void*& one : kept) REQUIRE(one = opaque(malloc(std::size_t{100} << 20)));
+  for (void* const one : kept) free(one);
+  REQUIRE(grown = realloc(grown, std::size_t{700} << 20));
+  free(grown);
+}
+
+/// What a large block no longer has goes back to the kernel, also if more than half remains.
+void shrinking_by_less_than_half() {
+  for (const std::size_t bytes : {std::size_t{200} << 20, std::size_t{3} << 20, std::size_t{1} << 20}) {
+    void* block = malloc(bytes);
+    use(block, bytes);
+    const std::size_t before = resident_kib();
+    REQUIRE(block = realloc(block, bytes / 8 * 5));
+    malloc_trim(0);
+    REQUIRE(resident_kib() + bytes / 4 / 1024 < before);
+    REQUIRE(malloc_usable_size(block) < bytes / 8 * 5 + (64 << 10));
+    free(block);
+  }
+}
+
 /// What a hardened process holds back is bounded, also if blocks are large, and makes room when memory ends.
 void held_back() {
   for (int k = 0; k < 300; ++k) free(opaque(memset(malloc(1'900'000), 1, 1'900'000)));
@@ -996,14 +1022,18 @@ void fork_beside_locks() {
 
 /// A process of one thread may fork in a signal handler, whatever that interrupted.
 void fork_in_handler() {
-  static std::atomic<int> forks{0};
+  static std::atomic<int> forks{0}, left_in_child{-1};
   struct sigaction action {};
   action.sa_handler = [](int) {
     const int before = errno;
     const pid_t child = fork();
-    if (child == 0) _exit(7);
+    if (child == 0) {
+      left_in_child = 1000;  // it has no timer, and goes on where the handler came
+      return;
+    }
     int status = 0;
-    REQUIRE(child > 0 && waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 7);
+    REQUIRE(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+            WEXITSTATUS(status) == 7);
     ++forks;
     errno = before;
   };
@@ -1011,7 +1041,10 @@ void fork_in_handler() {
   const itimerval often{{0, 200}, {0, 200}};
   setitimer(ITIMER_VIRTUAL, &often, nullptr);
   alarm(50);
-  while (forks < 60) free(opaque(malloc(100'000)));
+  for (int pair = 0; forks < 60; ++pair) {
+    free(opaque(malloc(pair % 2 ? 100'000 : 4'000)));
+    if (left_in_child > 0 && --left_in_child == 0) _exit(7);
+  }
   const itimerval never{};
   setitimer(ITIMER_VIRTUAL, &never, nullptr);
 }
@@ -1225,6 +1258,8 @@ constexpr std::array cases{test_case{"every_entry", every_entry},
                            test_case{"bad_requests", bad_requests},
                            test_case{"impossible_requests", impossible_requests},
                            test_case{"no_memory", no_memory},
+                           test_case{"growing_beside_what_is_kept", growing_beside_what_is_kept},
+                           test_case{"shrinking_by_less_than_half", shrinking_by_less_than_half},
                            test_case{"held_back", held_back},
                            test_case{"holds_on", holds_on},
                            test_case{"pages_of_what_waits", pages_of_what_waits},
