@@ -36,7 +36,7 @@ struct Reals {
   int (*posix_memalign)(void**, std::size_t, std::size_t) = nullptr;
   void* (*aligned_alloc)(std::size_t, std::size_t) = nullptr;
   void* (*memalign)(std::size_t, std::size_t) = nullptr;
-} beyond;
+} next_allocator;
 
 // Memory for the search for the next allocator, and for the loader on behalf of the profiler; never given
 // back.
@@ -61,19 +61,19 @@ void* early_memory(std::size_t size) {
 
 void* first_malloc(std::size_t size) {
   resolve_allocation();
-  return resolved ? beyond.malloc(size) : early_memory(size);
+  return resolved ? next_allocator.malloc(size) : early_memory(size);
 }
 void first_free(void* place) {
   resolve_allocation();
-  if (resolved) beyond.free(place);
+  if (resolved) next_allocator.free(place);
 }
 void* first_calloc(std::size_t count, std::size_t size) {
   resolve_allocation();
-  return resolved ? beyond.calloc(count, size) : early_memory(count * size);  // this memory is zero
+  return resolved ? next_allocator.calloc(count, size) : early_memory(count * size);  // this memory is zero
 }
 void* first_realloc(void* place, std::size_t size) {
   resolve_allocation();
-  return resolved ? beyond.realloc(place, size) : place ? nullptr : early_memory(size);
+  return resolved ? next_allocator.realloc(place, size) : place ? nullptr : early_memory(size);
 }
 
 // The code of the next allocator's library, and of this one. Asked for once: a tick may not ask the loader.
@@ -199,8 +199,8 @@ inline __attribute__((always_inline)) auto counted(std::size_t size, const void*
 }
 
 inline __attribute__((always_inline)) void give_unwatched_back(void* place, const void* caller) {
-  if (passes(0, caller)) return beyond.free(place);
-  const auto call = [=] { return beyond.free(place), 0; };
+  if (passes(0, caller)) return next_allocator.free(place);
+  const auto call = [=] { return next_allocator.free(place), 0; };
   rarely(0, call, call);
 }
 
@@ -275,20 +275,20 @@ void calibrate() {
 void resolve_allocation() {
   if (resolved || resolving) return;
   resolving = true;
-  beyond.malloc = next<void*(std::size_t)>("malloc");
-  beyond.calloc = next<void*(std::size_t, std::size_t)>("calloc");
-  beyond.realloc = next<void*(void*, std::size_t)>("realloc");
-  beyond.posix_memalign = next<int(void**, std::size_t, std::size_t)>("posix_memalign");
-  beyond.aligned_alloc = next<void*(std::size_t, std::size_t)>("aligned_alloc");
-  beyond.memalign = next<void*(std::size_t, std::size_t)>("memalign");
-  beyond.free = next<void(void*)>("free");
+  next_allocator.malloc = next<void*(std::size_t)>("malloc");
+  next_allocator.calloc = next<void*(std::size_t, std::size_t)>("calloc");
+  next_allocator.realloc = next<void*(void*, std::size_t)>("realloc");
+  next_allocator.posix_memalign = next<int(void**, std::size_t, std::size_t)>("posix_memalign");
+  next_allocator.aligned_alloc = next<void*(std::size_t, std::size_t)>("aligned_alloc");
+  next_allocator.memalign = next<void*(std::size_t, std::size_t)>("memalign");
+  next_allocator.free = next<void(void*)>("free");
   const auto* const new_ = reinterpret_cast<void*>(next<void*(std::size_t)>("_Znwm"));
   const link_map* const owner = new_ ? object_of(new_) : nullptr;
-  has_new = owner && owner == object_of(reinterpret_cast<void*>(beyond.malloc));
+  has_new = owner && owner == object_of(reinterpret_cast<void*>(next_allocator.malloc));
   const link_map* const first = object_of(reinterpret_cast<void*>(::malloc));  // a program may have its own
   const bool is_plain = owner && (strstr(owner->l_name, "/libstdc++.") || strstr(owner->l_name, "/libc++"));
   sizes_of_new = is_plain && first == object_of(reinterpret_cast<void*>(first_malloc)) ? large : 0;
-  code[0] = code_of(reinterpret_cast<const void*>(beyond.malloc));
+  code[0] = code_of(reinterpret_cast<const void*>(next_allocator.malloc));
   code[1] = code_of(reinterpret_cast<const void*>(first_malloc));
   resolved = true;
   resolving = false;
@@ -344,10 +344,10 @@ using namespace corescale::profiler;
 
 CORESCALE_EXPORT void* malloc(std::size_t size) noexcept {
   return counted(
-      size, CALLER, [=] { return beyond.malloc(size); },
+      size, CALLER, [=] { return next_allocator.malloc(size); },
       [=] {
         void* const place = early_memory(size);
-        return place ? place : beyond.malloc(size);
+        return place ? place : next_allocator.malloc(size);
       });
 }
 
@@ -357,10 +357,10 @@ CORESCALE_EXPORT void free(void* place) noexcept {
 
 CORESCALE_EXPORT void* calloc(std::size_t count, std::size_t size) noexcept {
   return counted(
-      count * size, CALLER, [=] { return beyond.calloc(count, size); },
+      count * size, CALLER, [=] { return next_allocator.calloc(count, size); },
       [=] {
         void* const place = count && size > sizeof early / count ? nullptr : early_memory(count * size);
-        return place ? place : beyond.calloc(count, size);
+        return place ? place : next_allocator.calloc(count, size);
       });
 }
 
@@ -368,10 +368,10 @@ CORESCALE_EXPORT void* realloc(void* place, std::size_t size) noexcept {
   if (__builtin_expect(is_early(place), 0)) {
     std::size_t before;
     memcpy(&before, static_cast<char*>(place) - sizeof before, sizeof before);
-    void* const moved = beyond.malloc(size);
+    void* const moved = next_allocator.malloc(size);
     return moved ? memcpy(moved, place, before < size ? before : size) : nullptr;
   }
-  const auto call = [=] { return beyond.realloc(place, size); };
+  const auto call = [=] { return next_allocator.realloc(place, size); };
   if (!is_watched(place) || !hold_watch(place)) return counted(size, CALLER, call);
   void* const block = counted(size, CALLER, call);
   settle_watch(place, block ? block != place : size == 0);
@@ -381,7 +381,7 @@ CORESCALE_EXPORT void* realloc(void* place, std::size_t size) noexcept {
 CORESCALE_EXPORT int posix_memalign(void** place, std::size_t alignment, std::size_t size) noexcept {
   resolve_allocation();
   const auto call = [=] {
-    const int error = beyond.posix_memalign(place, alignment, size);
+    const int error = next_allocator.posix_memalign(place, alignment, size);
     return Placed{error, error ? nullptr : *place};
   };
   return counted(size, CALLER, call).error;
@@ -389,12 +389,12 @@ CORESCALE_EXPORT int posix_memalign(void** place, std::size_t alignment, std::si
 
 CORESCALE_EXPORT void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept {
   resolve_allocation();
-  return counted(size, CALLER, [=] { return beyond.aligned_alloc(alignment, size); });
+  return counted(size, CALLER, [=] { return next_allocator.aligned_alloc(alignment, size); });
 }
 
 CORESCALE_EXPORT void* memalign(std::size_t alignment, std::size_t size) noexcept {
   resolve_allocation();
-  return counted(size, CALLER, [=] { return beyond.memalign(alignment, size); });
+  return counted(size, CALLER, [=] { return next_allocator.memalign(alignment, size); });
 }
 
 // Allocators define these next to malloc, and do not call malloc in them. If malloc fails, the C++ library's own are called, which throw.
@@ -406,7 +406,7 @@ CORESCALE_EXPORT void* memalign(std::size_t alignment, std::size_t size) noexcep
     return has_new ? counted(size, from, [=] { return real_##name(size); }) : real_##name(size); \
   }                                                                                              \
   CORESCALE_EXPORT void* name(std::size_t size) {                                                \
-    const auto call = [=] { return beyond.malloc(size); };                                       \
+    const auto call = [=] { return next_allocator.malloc(size); };                               \
     void* place = nullptr;                                                                       \
     if (__builtin_expect(size < sizes_of_new && --local.countdown >= 0, 1))                      \
       place = call();                                                                            \

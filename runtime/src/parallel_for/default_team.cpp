@@ -110,7 +110,7 @@ bool awaits_end() noexcept {
   }
 }
 
-// main() may never loop. Who is loaded by another thread learns of its end only if it did.
+// main() may never loop. If another thread loads this library, the end of main() is seen only if main() looped.
 [[maybe_unused]] const bool main_is_awaited = syscall(SYS_gettid) == getpid() && awaits_end();
 
 bool make(std::size_t threads) noexcept {

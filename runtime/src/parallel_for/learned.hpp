@@ -84,12 +84,11 @@ struct alignas(cache_line / 2) loop_record {
     const bool again = in_doubt.load(std::memory_order_relaxed) == doubt::look_again;
     if (again) [[unlikely]]
       in_doubt.store(doubt::second_look, std::memory_order_relaxed);
-    const bool tried_again = call + 1 == serial_until.load(std::memory_order_relaxed);
-    const bool timed = call < first_samples || call % sample_every == 0 || again || tried_again;
     const std::uint32_t until = serial_until.load(std::memory_order_relaxed);
-    if (timed &&
-        static_cast<std::int32_t>(call + 1 - until) > 0)  // else it would come again as the count wraps
-      serial_until.store(0, std::memory_order_relaxed);
+    const bool tried_again = call + 1 == until;
+    const bool timed = call < first_samples || call % sample_every == 0 || again || tried_again;
+    const bool is_over = static_cast<std::int32_t>(call + 1 - until) > 0;
+    if (timed && is_over) serial_until.store(0, std::memory_order_relaxed);  // else it returns as calls wrap
     if (timed) alone_up_to.store(0, std::memory_order_relaxed);
     return timed;
   }
@@ -110,8 +109,8 @@ struct alignas(cache_line / 2) loop_record {
   /// the first one after a fork fetches its data from another core's cache. If they disagree, the shorter holds.
   void learn_alone(double mean_ns) noexcept;
 
-  /// The time of an iteration in n iterations alone, if in blocks of a fork it takes `mean_ns`. No look at it alone makes it longer: that
-  /// look may be the outlier.
+  /// The time of an iteration in n iterations alone, if in blocks of a fork it takes `mean_ns`. A longer time that was measured alone does
+  /// not count, because it may be an outlier.
   double iteration_alone_ns(double mean_ns, std::uint64_t n) const noexcept {
     const double alone = alone_ns.load(std::memory_order_relaxed);
     return alone > 0 && mean_ns * static_cast<double>(n) < short_ns ? std::min(alone, mean_ns) : mean_ns;

@@ -356,7 +356,7 @@ struct watched_slices {
   static constexpr double least_seen_ns = 100;
   static constexpr std::uint64_t most = 64;
 
-  // In forks: a single slice that takes this long is no chance that another fork would make worse.
+  // If one slice takes as long as this many forks, the rest is divided. If the slice was an outlier, that costs little in comparison.
   static constexpr double surely_late = 16;
 
   std::uint64_t first;  ///< iterations: little is lost if the prediction is wrong from the start

@@ -46,7 +46,7 @@ def configurations(experiment: Experiment) -> tuple[Configuration, ...]:
     is replaced.
     """
     by_levels, by_p = _omissions(experiment)
-    grid = (choice for choice in _grid(experiment) if not by_levels(choice, 0))
+    grid = (choice for choice in _grid(experiment) if not by_levels(choice))
     launched = (chosen for chosen in (configuration(experiment, choice) for choice in grid)
                 if not by_p(dict(chosen.levels), chosen.layout.p))  # fmt: skip
     serial = [_serial(experiment)] if experiment.has_serial else []
@@ -95,16 +95,16 @@ def fits(experiment: Experiment, chosen: Configuration) -> bool:
 
 def omitted(experiment: Experiment, chosen: Configuration) -> bool:
     """Whether the experiment says that this combination of levels is not launched."""
-    levels, p = dict(chosen.levels), chosen.layout.p
-    return any(left_out(levels, p) for left_out in _omissions(experiment))
+    levels = dict(chosen.levels)
+    by_levels, by_p = _omissions(experiment)
+    return by_levels(levels) or by_p(levels, chosen.layout.p)
 
 
-Omission = Callable[[Mapping[str, Level], int], bool]
-"""whether a combination of levels that makes this p is not launched"""
+Levels = Mapping[str, Level]
 
 
-def _omissions(experiment: Experiment) -> tuple[Omission, Omission]:
-    """By selections that name levels only, and by those that name p too.
+def _omissions(experiment: Experiment) -> tuple[Callable[[Levels], bool], Callable[[Levels, int], bool]]:
+    """Whether levels are left out by a selection that names only levels; and, with their p, by one that names p too.
 
     Each selection's levels are looked up once for each factor: a grid may have a million combinations.
     """
@@ -125,13 +125,13 @@ def _omissions(experiment: Experiment) -> tuple[Omission, Omission]:
     alone = [factors_ for factors_, limit in meant if not limit]
     limited = [(factors_, limit[0], int(limit[1])) for factors_, limit in meant if limit]
 
-    def matches(levels: Mapping[str, Level], factors_: Sequence[tuple[str, frozenset[Level]]]) -> bool:
+    def matches(levels: Levels, factors_: Sequence[tuple[str, frozenset[Level]]]) -> bool:
         return all(levels.get(name) in among for name, among in factors_)
 
-    def by_levels(levels: Mapping[str, Level], p: int) -> bool:
+    def by_levels(levels: Levels) -> bool:
         return any(matches(levels, factors_) for factors_ in alone)
 
-    def by_p(levels: Mapping[str, Level], p: int) -> bool:
+    def by_p(levels: Levels, p: int) -> bool:
         beyond = (factors_ for factors_, sign, limit in limited if (p < limit if sign == "<" else p > limit))
         return any(matches(levels, factors_) for factors_ in beyond)
 

@@ -85,12 +85,13 @@ def check(argv: Iterable[str], known: Iterable[str], where: str = "command") -> 
     """
     names = sorted(known)
     for name in sorted(placeholders(argv) - set(names)):
-        listed, declared = (
+        remedy, in_file = (
             nearest(name, names, f"give its levels ({give}) or write {{{{{name}}}}} for {{{name}}} as text", "{{{}}}")
             for give in (f"-L {name} a,b", f"{name} = [1, 2] below [factors]")
         )
-        number = f"give their number: --{name} 1,2" if name in ("ranks", "nodes") else listed
-        raise UsageError(f"unknown placeholder {{{name}}}", where=where, remedy=number, in_file=declared)
+        if name in ("ranks", "nodes"):
+            remedy = f"give their number: --{name} 1,2"
+        raise UsageError(f"unknown placeholder {{{name}}}", where=where, remedy=remedy, in_file=in_file)
 
 
 def fill(argv: Iterable[str], values: Mapping[str, str]) -> tuple[str, ...]:

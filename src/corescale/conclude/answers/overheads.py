@@ -82,7 +82,6 @@ class Configurations:
                 self.rows[k][self.bars] if self.bars else "",
             )
             for k, found in zip(columns, overheads.T, strict=True)
-            if np.isfinite(found).any()
         )
 
 

@@ -48,16 +48,16 @@ class Measured:
         return cls(times, p, np.array([smallest[size] for size in sizes], dtype=np.intp))
 
     def overheads(self) -> tuple[npt.NDArray[np.intp], Floats]:
-        """The columns that are no reference, and their f in each block."""
+        """The columns that are no reference and have an f in some block, and their f in each block."""
         columns = np.flatnonzero(self.reference != np.arange(self.p.size))
         base = self.reference[columns]
         ratio = self.p[columns] * self.times[:, columns] / (self.p[base] * self.times[:, base])
-        return columns, ratio - 1
+        some = np.isfinite(ratio).any(axis=0)
+        return columns[some], ratio[:, some] - 1
 
     def up_to(self, limit: float) -> npt.NDArray[np.intp]:
         """The columns whose f is at most `limit` over all blocks, and their references; ValueError if none is."""
         columns, overheads = self.overheads()
-        columns, overheads = columns[some := np.isfinite(overheads).any(axis=0)], overheads[:, some]
         near = columns[summarise(overheads, np.ones(overheads.shape[0])).centres <= limit]
         if not near.size:
             raise ValueError(f"no configuration has an overhead of at most {limit:g}")
@@ -125,10 +125,8 @@ def fit(measured: Measured, factors: Mapping[str, Floats], confidence: float = 0
     """The least-squares fit; `factors` has a value for each configuration. ValueError if it is not determined."""
     columns, overheads = measured.overheads()
     design = np.column_stack([values[columns] for values in factors.values()])
-    some = np.isfinite(overheads).any(axis=0)
-    design, overheads = design[some], overheads[:, some]
     largest = np.abs(design).max(axis=0, initial=0.0)
-    if zero := [name for name, most in zip(factors, largest, strict=True) if some.any() and most == 0]:
+    if zero := [name for name, most in zip(factors, largest, strict=True) if columns.size and most == 0]:
         raise ValueError(f"{zero[0]} is 0 in every configuration")
     if design.shape[0] < design.shape[1] or np.linalg.matrix_rank(design / largest) < len(factors):
         raise ValueError(f"{design.shape[0]} configurations cannot separate {' and '.join(factors)}")
@@ -279,7 +277,6 @@ class Reach:
 def reach(measured: Measured, factors: Mapping[str, Floats], limit: float, confidence: float = 0.95) -> Reach:
     """The fit where f <= `limit`, compared with the configurations beyond; ValueError if either set is empty."""
     columns, overheads = measured.overheads()
-    columns, overheads = columns[some := np.isfinite(overheads).any(axis=0)], overheads[:, some]
     blocks, near = overheads.shape[0], np.isin(columns, kept := measured.up_to(limit))
     if near.all():
         raise ValueError(f"no configuration has an overhead above {limit:g}")
