@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Describes how a launch ended, with its last line of output if that probably gives the reason, and warns of short
+"""Describes how a launch ended, with the line of its output that probably gives the reason, and warns of short
 launches."""
 
 import re
@@ -8,27 +8,26 @@ from collections.abc import Sequence
 from typing import Protocol
 
 SPEAKING = ("failed", "signal", "timeout", "not-started", "check")
-"""statuses for which the last line of output probably gives the reason"""
+"""statuses for which the output probably gives the reason"""
 
 LONGEST = 200
 """characters of that line that are shown"""
 
-FRAME = re.compile(
-    r"\s+(at |\.\.\. \d+ more|\d+: |\S+:\d+( \+0x|$))|goroutine \d|created by |exit status \d|\[signal "
-    r"|\s+\d*\s*\||compilation terminated"
-    r"|[\w./*()-]+\.[\w()*.-]+\(.*\)$|[Ss]tack backtrace:|note: run with |help: |Node\.js v"
-    r"|BEGIN failed--|tar: (Error is not recoverable|Exiting with failure)|collect2: error: "
-    r"|make(\[\d+\])?: \*\*\* \[.* Error \d+"
-    r"|(Try|See|Use|Run|Type|For more) .*--help"
+ERROR = re.compile(
+    r"(?!\s|.*warn).*?(?<![\w/'.-])"
+    r"(\w*error|\w*exception|fatal|panic(ked)?|fail(ed|ure)|assertion|cannot|can't|couldn't|(could|does|did) not|unable"
+    r"|un(declared|defined|expected|known|recognized|supported)|invalid|missing|no such|not found|denied|refused)"
+    r"(?![\w(/'-]|[ :=]*[-+.]?\d)",
+    re.IGNORECASE,
 )
-"""matches lines that come after the reason: a stack trace in Java, Go, Rust or JavaScript, the source that a compiler
-shows, words that only say that something failed, or a hint to a help page"""
+"""matches an unindented line that names an error, in the words of a message; not `error: 1e-5`, raise ValueError("x"),
+or a warning"""
 
+NAMED = re.compile(r"\s*\S+: ")
+"""matches a line that begins with the name of what speaks, as in `x.c: message`"""
 
-NOTICE = re.compile(r"Picked up \w+: ")
-"""matches a line that Java always prints on standard error; the reasons of its virtual machine are on standard
-output"""
-
+ANY = re.compile("")
+"""matches every line"""
 
 SHORT = 0.010
 """seconds; in shorter launches, starting the process is a large part of the time"""
@@ -75,14 +74,30 @@ class Ended(Protocol):
         """Processes that ran on after its end until they were killed."""
 
 
+def reason(said: str) -> str:
+    """The line of a program's output that says why it failed: the first that names an error, because others may follow
+    from it; else the last with a name and a message; else the last. One that ends with a colon includes the next."""
+    lines = [line for line in said.splitlines() if line.strip()]
+    last = lines[::-1]
+    kinds = ((ERROR, lines), (NAMED, last), (ANY, last))
+    found = next((line for kind, ordered in kinds for line in ordered if kind.match(line)), "")
+    place = lines.index(found) if found else 0
+    return " ".join(" ".join(lines[place : place + 1 + found.endswith(":")]).split())
+
+
+def names_error(said: str) -> bool:
+    """Whether a line of a program's output names an error."""
+    return any(map(ERROR.match, said.splitlines()))
+
+
+def telling(*outputs: str) -> str:
+    """The first of a program's outputs that names an error; if none does, the first that is not empty."""
+    return next(filter(names_error, outputs), next(filter(None, outputs), ""))
+
+
 def ending(record: Ended) -> str:
     """What the launch did, as the rest of a sentence: `failed with exit code 7: cannot open grid.dat`."""
-    lines = [line for line in reversed(record.tail.splitlines()) if line.strip() and not NOTICE.match(line)]
-    place = next((k for k, line in enumerate(lines) if not FRAME.match(line)), 0)
-    # Indented lines go with the one before them.
-    first = next((k for k, line in enumerate(lines) if k >= place and not line[0].isspace()), place)
-    said = " ".join(line.strip() for line in reversed(lines[place : first + 1]))
-    said = boxed(record.tail) if RULE.match(said) else said.rstrip(".")
+    said = boxed(record.tail) if RULE.match(record.tail) else reason(record.tail).rstrip(".")
     said = said if len(said) <= LONGEST else f"{said[:LONGEST]}..."
     return f"{outcome(record)}: {said}" if said and record.status in SPEAKING else outcome(record)
 

@@ -119,6 +119,8 @@ def check(
         say(f"left out: {reason}")
     for program in missing(experiment):
         say(f"note: the program {program} is not here")
+    if (response := experiment.response) != "wall" and response.removeprefix("metric:") not in experiment.metrics:
+        say(f"note: the program itself must report {response} (docs/region.md)")
     stop = experiment.stop
     blocks = f"{stop.min_blocks}" if stop.min_blocks == stop.max_blocks else f"{stop.min_blocks} to {stop.max_blocks}"
     typer.echo(

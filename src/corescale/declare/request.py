@@ -108,7 +108,7 @@ class Request(RunRequest):
         "auto", "--cgroup", metavar="auto|off", help="off: no control group for each launch (docs/results_format.md)"
     )
     shell: bool = option(False, "--shell", help="run the command through /bin/sh")
-    no_shell: bool = option(False, "-N", help="no shell (the default)")
+    no_shell: bool = option(False, "-N", help="no shell, and | or > is text for the program")
     same_output: bool = option(False, "--same-output", help="a configuration whose output differs fails")
 
     @property

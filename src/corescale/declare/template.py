@@ -41,21 +41,30 @@ def split(text: str, where: str, shell: str = "--shell") -> tuple[str, ...]:
     raise _for_a_shell(operator[0], text, where, shell)
 
 
-def _for_a_shell(operator: str, text: str, where: str, shell: str = "--shell") -> UsageError:
-    remedy = f"write sh -c {shlex.quote(text)}, or add {shell}"
+def _for_a_shell(operator: str, text: str, where: str, shell: str = "--shell", otherwise: str = "") -> UsageError:
+    plain = "'" in text and not set('"$`\\!') & set(text)
+    quoted = f'"{text}"' if plain else shlex.quote(text)
+    remedy = f"write sh -c {quoted}, or add {shell}{otherwise}"
     return UsageError(f"{operator!r} in {text!r} is for a shell, and no shell is used", where=where, remedy=remedy)
 
 
-def must_need_no_shell(argv: Sequence[str], where: str) -> None:
-    """Raises UsageError if separate words are `a | b`, `a && b`, `a ; b` or `a > file`, which only a shell understands.
+def operator(argv: Sequence[str]) -> str:
+    """The word of `a | b`, `a && b`, `a ; b` or `a > file` that only a shell understands; empty if there is none.
 
     Programs take such words too, as in `find -exec a {} ;`, so those that separate commands count only before the name
     of a program.
     """
     for word, following in itertools.pairwise(argv[1:]):
         if _REDIRECTION.fullmatch(word) or (word in _BETWEEN and shutil.which(following)):
-            text = " ".join(one if _PLAIN.fullmatch(one) else shlex.quote(one) for one in argv)
-            raise _for_a_shell(word, text, where)
+            return word
+    return ""
+
+
+def must_need_no_shell(argv: Sequence[str], where: str) -> None:
+    """Raises UsageError for words with an operator."""
+    if word := operator(argv):
+        text = " ".join(one if _PLAIN.fullmatch(one) else shlex.quote(one) for one in argv)
+        raise _for_a_shell(word, text, where, otherwise=f"; -N if {word!r} is text for {argv[0]}")
 
 
 def shell_words(text: str) -> tuple[str, ...]:

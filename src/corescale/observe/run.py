@@ -17,7 +17,7 @@ from corescale.declare.factors import no_range
 from corescale.declare.grid import baseline, configurations, reference, untyped
 from corescale.declare.plan import Block, Invocation
 from corescale.declare.stop import CONFIRM_BLOCKS
-from corescale.endings import ending, not_started, outcome, too_short
+from corescale.endings import ending, names_error, not_started, too_short
 from corescale.errors import (
     AfterwardsError,
     BudgetEndedError,
@@ -376,7 +376,7 @@ class _Loop:
         ranges = (no_range(name, record.configuration.get(name)) for name in parameters)
         if meant := next(filter(None, ranges), ""):
             return meant
-        return otherwise if ending(record) != outcome(record) else f"{otherwise}; --show-output shows what it wrote"
+        return otherwise if names_error(record.tail) else f"{otherwise}; --show-output shows what it wrote"
 
     def _launched(self, record: Record) -> str:
         """The command as messages show it, without the variables set for it or its ranks."""

@@ -5,6 +5,7 @@ import contextlib
 import os
 from collections.abc import Iterable
 from importlib.util import find_spec
+from mimetypes import guess_type
 from pathlib import Path
 from uuid import uuid4
 
@@ -58,9 +59,12 @@ tools"""
 
 
 def must_be_ours(file: str, runs: Iterable[Path] = (), kind: str = "report") -> None:
-    """Raises UsageError if writing the file would replace a file of another kind, or if it is in one of these run
-    folders."""
+    """Raises UsageError if the file's name is of another format, if writing it would replace a file of another kind, or
+    if it is in one of these run folders."""
     remedy = "name another file"
+    if kind == "report" and guess_type(file) not in (("text/html", None), (None, None)):
+        page = Path(file).with_suffix(".html").name
+        raise UsageError("is not the name of an HTML page, as a report is", where=file, remedy=f"name it {page}")
     whole = paths.real(file)
     if any(whole.is_relative_to(paths.real(run)) for run in runs):
         raise UsageError("lies in a run folder, and reports are not written there", where=file, remedy=remedy)

@@ -3,6 +3,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from corescale.conclude.answers.candidates import Candidate
 from corescale.conclude.answers.recommendation import Recommendation
@@ -303,7 +304,8 @@ def _bound(found: Recommendation) -> float | None:
 
 def exploratory(found: Recommendation) -> str:
     """The note that the ratios of the table are exploratory."""
-    fresh = "" if found.gain is None else f" The ratio of {label(found.winner)} comes only from confirmation pairs."
+    sure = found.gain is not None and found.gain.low is not None
+    fresh = "" if not sure else f" The ratio of {label(found.winner)} comes only from confirmation pairs."
     return f"T(baseline) / T is exploratory: the best of many looks better than it is.{fresh}"
 
 
@@ -389,8 +391,11 @@ def why_keep(found: Recommendation) -> str:
         than = f"nothing tried so far looks faster than {current(found.untyped)}"
         return f"{name} looks faster, but no confirmation pairs confirmed it" if looks else than
     now, gain = current(found.untyped), found.gain
-    if gain.low is None:
-        return text.than(name, now, gain, found.confidence)
+    if gain.low is None:  # the table's own ratio, because a gain without an interval is not in it
+        rows = {c.configuration: c for c in found.candidates}
+        row, before = rows[found.winner], rows[found.baseline]
+        ratio = replace(row.ratio, low=None, high=None)
+        return text.than(name, now, ratio, found.confidence, agree=_agree(ratio, row.time, before.time))
     seen = text.as_fast(name, now, gain, found.confidence)
     if found.confirmation is None or found.confirmation.verdict is not None:
         return f"{name} looked faster, but in confirmation pairs it {seen.removeprefix(name).strip()}"

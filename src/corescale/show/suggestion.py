@@ -7,6 +7,7 @@ import shlex
 from corescale.conclude.answers.recommendation import Recommendation
 from corescale.conclude.answers.scaling import Scan
 from corescale.conclude.answers.study import Study
+from corescale.declare import template
 from corescale.declare.catalogue import space
 from corescale.show import text
 from corescale.show.result import Result
@@ -36,8 +37,9 @@ def _after_scan(result: Result) -> str:
     worked = {pair for record in result.records if record.ok for pair in record.configuration.levels}
     kept = {f.name: [level for level in f.levels if (f.name, level) in worked] for f in named}
     levels = [word for f in named for word in ("-f", f"{f.name}={f.how.joined(kept[f.name] or f.levels)}")]
-    argv, preloads = result.experiment.commands[0].argv, ["--allocators", "auto"] * _may_preload(result)
-    line = shlex.join(["corescale", "tune", *result.launching, *preloads, *levels, "--", *argv])
+    command, preloads = result.experiment.commands[0], ["--allocators", "auto"] * _may_preload(result)
+    shell = ["--shell"] if command.shell else ["-N"] if template.operator(command.argv) else []
+    line = shlex.join(["corescale", "tune", *result.launching, *shell, *preloads, *levels, "--", *command.argv])
     return text.clean(line) if line.isprintable() else ""  # a line that is not printable could not be pasted
 
 

@@ -44,7 +44,7 @@ class Recommendation:
     were too few blocks"""
     confidence: float
     candidates: tuple[Candidate, ...]
-    """fastest first, excluded ones last; the ratio of the winner is the gain of its confirmation pairs"""
+    """fastest first, excluded ones last; the ratio of the winner is its gain, if that has an interval"""
     untyped: tuple[tuple[str, Level], ...] = ()
     """levels of the baseline that the shell does not set; none if the baseline is what the shell would launch"""
     cheaper: Cheaper | None = None
@@ -131,6 +131,7 @@ def recommend(records: Sequence[Record], experiment: Experiment, picked: Configu
     found, best = candidates(records, experiment, racing), picked or racing.leader
     confirmation = racing.gain if best == racing.leader else None if best == now else race.gain(best)[0]
     gain, breaks = confirmation.ratio if confirmation else None, broken(records, experiment).get(now)
+    known = gain if gain and gain.low is not None else None
     failing, by_chance = baseline_failures(records, experiment, best) or (None, False)
     everyone, names = configurations(experiment), ineffective(experiment, detected(records))
     different = distinguishable(experiment, detected(records))
@@ -140,7 +141,7 @@ def recommend(records: Sequence[Record], experiment: Experiment, picked: Configu
         gain=gain,
         within=next((candidate.regret.bound for candidate in found if candidate.configuration == best), None),
         confidence=experiment.stop.confidence,
-        candidates=tuple(replace(c, ratio=gain) if gain and c.configuration == best else c for c in found),
+        candidates=tuple(replace(c, ratio=known) if known and c.configuration == best else c for c in found),
         untyped=untyped(experiment),
         rehearsal=racing.rehearsal,
         broken=breaks,

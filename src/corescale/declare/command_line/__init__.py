@@ -26,11 +26,11 @@ def scan(
     request: ScanRequest, words: Sequence[str], machine: Machine, unloadable: PreloadError | None = None
 ) -> Experiment:
     """The experiment of a scan, with threads 1, 2, 4, ... unless others are given. `unloadable`: see tune."""
-    commands = [build.command("main", words, request.shell)]
+    commands = [build.command("main", words, request)]
     if request.weak and request.seal:
         raise UsageError("a model needs the same work at every p", where="--seal", remedy="drop --weak")
     if request.serial and not request.weak:
-        commands.append(build.command(SERIAL, [request.serial], request.shell, "--serial"))
+        commands.append(build.command(SERIAL, [request.serial], request, "--serial"))
 
     def make(asked: ScanRequest) -> Experiment:
         if asked.weak:
@@ -95,7 +95,7 @@ def tune(
     factors that can hardly matter according to a profiled launch, and why. Each of their levels is tried with all else
     at the baseline.
     """
-    commands = [build.command("main", words, request.shell)]
+    commands = [build.command("main", words, request)]
     if chosen(request):
         return _loadable(request, commands, unloadable, lambda asked: _tune(asked, commands, machine))
     why = unloadable.what if unloadable else space.no_preload(commands[0].argv)
@@ -193,7 +193,7 @@ def compare(
     """The experiment of a comparison. Each word is a whole command, as in hyperfine. `unloadable`: see tune."""
     checks.must_be_commands(request, words)
     names = _distinct([*request.name, *words[len(request.name) :]][: len(words)])
-    commands = [build.command(name, [word], request.shell) for name, word in zip(names, words, strict=True)]
+    commands = [build.command(name, [word], request) for name, word in zip(names, words, strict=True)]
     make = partial(build.experiment, "compare", commands=commands, machine=machine)
     return _loadable(request, commands, unloadable, make)
 
@@ -207,7 +207,7 @@ def swaps(
 ) -> Experiment:
     """The launch as typed, and for each of these factors a launch with only that factor changed, to its first other
     level."""
-    commands = [build.command(shlex.join(words), words, request.shell)]
+    commands = [build.command(shlex.join(words), words, request)]
     asked = replace(request, factor=[f"{name}=auto" for name in names])
     make = partial(build.experiment, "compare", commands=commands, machine=machine)
     made = _loadable(asked, commands, unloadable, make)

@@ -157,12 +157,13 @@ def _within_cores(experiment: Experiment) -> Experiment:
     return experiment.model_copy(update={"left_out": (*experiment.left_out, said)})
 
 
-def command(name: str, words: Sequence[str], shell: bool, where: str = "command") -> Command:
+def command(name: str, words: Sequence[str], asked: Request, where: str = "command") -> Command:
     """A command as typed; one quoted word is split as a shell would, unless it is a file. Raises UsageError, which
     names the option that it was typed behind (`where`)."""
+    shell = asked.shell
     quoted = len(words) == 1 and not shell and not paths.is_file(words[0])
     argv = template.split(words[0], where) if quoted else tuple(words)
-    if not quoted and not shell:
+    if not quoted and not shell and not asked.no_shell:
         template.must_need_no_shell(argv, where)
     if not argv or not argv[0]:
         remedy = "put it after the options, as in: -- ./program {threads}" if where == "command" else "name a program"

@@ -71,8 +71,8 @@ class Mpi(SpawningLauncher):
         longest = max((each.wall for each in found.values()), default=0.0)
         if outcome.status == "ok" and report.wall - longest > MUCH * report.wall:
             return replace(outcome, warnings=(OVERHEAD,)), found
-        if outcome.status == "failed" and outcome.tail == report.tail:  # mpirun failed, and not a rank
-            return replace(outcome, tail=f"{report.tail.rstrip()}\n{refusal(report.tail)}\n"), found
+        if outcome.status == "failed" and outcome.tail == report.tail and (said := boxed(report.tail)):
+            return replace(outcome, tail=f"mpirun: {said}\n"), found  # mpirun failed, and not a rank
         return outcome, found
 
     def _commands(self) -> Iterator[tuple[str, ...]]:
@@ -109,11 +109,6 @@ def mpirun(path: str) -> tuple[str, str | None]:
         other = other or found
     why = f"{other} is not Open MPI's" if other else "mpirun is not here"
     return PROGRAMS[0], f"needs Open MPI, and {why} ({INSTALL})"
-
-
-def refusal(said: str) -> str:
-    """mpirun's own message in its output."""
-    return f"mpirun: {boxed(said) or 'no reason given'}"
 
 
 def _places(scratch: Scratch) -> dict[str, str | None]:

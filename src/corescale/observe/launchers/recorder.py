@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from corescale.declare import grid, paths
 from corescale.declare.experiment import SHOWN, Experiment
 from corescale.declare.plan import Invocation
+from corescale.endings import telling
 from corescale.machine import Machine
 from corescale.observe.ranks import processes
 from corescale.observe.scratch import Scratch
@@ -58,7 +59,7 @@ class Recorder:
             bounds=bounds(report),
             processes=processes(ranks, found, preloaded),
             threads_asked=configuration.layout.p,
-            tail=report.trouble or (shown + report.tail if shown else report.tail or scratch.said(TAIL)),
+            tail=report.trouble or (shown + report.tail if shown else telling(report.tail, scratch.said(TAIL))),
             noise=_noise(report),
             oversubscribed=configuration.layout.of_node > self._machine.default_max_threads,
             sources=self._probes,

@@ -138,19 +138,20 @@ TRIES: tuple[Try, ...] = (
     ),
     # Java's virtual machine gives reasons on standard output, and notices on standard error.
     (
-        "printf '#!/bin/sh\\necho no heap; echo Picked up JAVA_TOOL_OPTIONS: x >&2; exit 1\\n' > jvm; chmod +x jvm",
+        "printf '#!/bin/sh\\necho Error occurred during initialization of VM; echo Picked up JAVA_TOOL_OPTIONS: x >&2;"
+        " exit 1\\n' > jvm; chmod +x jvm",
         0,
         "",
     ),
     (
         "corescale scan -q -t 1 -r 1 -- ./jvm",
         4,
-        "corescale: the program failed with exit code 1; .*; --show-output shows what it wrote",
+        "corescale: the program failed with exit code 1: Picked up .*; --show-output shows what it wrote",
     ),
     (
         "corescale scan -q -t 1 -r 1 --show-output -- ./jvm 2>&1 | tail -1",
         4,
-        "corescale: the program failed with exit code 1: no heap; make it work",
+        "corescale: the program failed with exit code 1: Error occurred during initialization of VM; make it work",
     ),
     # Small ones.
     ("corescale scan -q -- '' {threads}", 2, "corescale: no command; put it after the options"),

@@ -212,8 +212,8 @@ TRIES: tuple[Try, ...] = (
         "corescale: .*: --export-html; --report FILE.html writes a page",
     ),
     ("corescale scan -- ulimit -n", 4, "corescale: ulimit: no such program; only a shell has it: write sh -c 'ulimit"),
-    (  # A tab in what a program said, and a line that goes with the one before.
-        "corescale scan -q -t 1 -- sh -c 'printf \"no such\\n\\tme\\tsh\\n\" >&2; exit 1'",
+    (  # A tab in what a program said.
+        "corescale scan -q -t 1 -- sh -c 'printf \"no such\\tme\\tsh\\n\" >&2; exit 1'",
         4,
         "corescale: .*: no such me sh; make",
     ),

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from corescale.declare.experiment import Experiment
+from corescale.endings import boxed
 from corescale.errors import UnavailableError, UsageError
 from corescale.machine import Machine
 from corescale.observe import launchers
-from corescale.observe.launchers import mpi, slots
+from corescale.observe.launchers import slots
 from corescale.records import Layout
 from corescale.topology import Cpu
 from support.mpi import needs_mpi
@@ -52,9 +53,9 @@ def test_a_mask_of_the_configuration_is_shared_out(two_cores: Machine) -> None:
 
 def test_mpiruns_reason_is_the_first_paragraph_between_its_rules() -> None:
     rule = "-" * 74
-    assert mpi.refusal(f"noise\n{rule}\nThere are\nno slots:\n\n  x\n{rule}\n") == "mpirun: There are no slots:"
-    assert mpi.refusal(f"{rule}\none only\n{rule}\nmore\n") == "mpirun: one only"
-    assert mpi.refusal("killed") == "mpirun: no reason given"
+    assert boxed(f"noise\n{rule}\nThere are\nno slots:\n\n  x\n{rule}\n") == "There are no slots:"
+    assert boxed(f"{rule}\none only\n{rule}\nmore\n") == "one only"
+    assert boxed("killed") == ""
 
 
 @pytest.mark.parametrize(
