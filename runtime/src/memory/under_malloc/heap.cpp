@@ -39,6 +39,8 @@ constinit thread_local heap* own __attribute__((tls_model("initial-exec"))) = nu
 constinit thread_local bool is_ending __attribute__((tls_model("initial-exec"))) = false;
 
 constinit lock registration_lock;
+constinit lock
+    refused_lock;  // of a thread that the kernel refused memory, until its request has been tried again
 constinit lock heaps_lock;
 constinit heap* all_heaps = nullptr;
 constinit std::atomic<heap*> abandoned_heaps{nullptr};  // changed under heaps_lock
@@ -303,13 +305,16 @@ bool is_free(const page* p, const block* b) noexcept {
 
 bool empty_quarantine(heap& h) noexcept;
 
-/// What take() gives. If the kernel refuses, everything that is kept goes back to it, and take() is tried once more. What a hardened thread
-/// holds back goes only for a request that it may serve, where each block keeps a run at most: who makes a program ask for too much
-/// should not get it.
+/// What take() gives. If the kernel refuses, everything that is kept goes back to it, and take() is tried once more, by one thread at a time:
+/// another may be giving back what is needed. What a hardened thread holds back goes only for a request that it may serve, where each block
+/// keeps a run at most: who makes a program ask for too much should not get it. take() may not ask for memory by malloc().
 template <class Take>
 auto insist(std::size_t bytes, Take take) noexcept {
   auto taken = take();
-  if (!taken && trim()) taken = take();
+  if (taken) return taken;
+  const locked hold(refused_lock);
+  trim();
+  taken = take();
   if (taken || !own || own->quarantined * largest_run < bytes || !empty_quarantine(*own)) return taken;
   trim();
   return take();
@@ -472,9 +477,8 @@ heap* attached() noexcept {
   read_environment();
   watch_forks();
   if (own) return own;  // registering may have asked for memory
-  heap* mine = nullptr;
   bool key = false;
-  {
+  heap* const mine = insist(0, [&key]() -> heap* {
     const locked hold(heaps_lock);
     if (!secret) {
       secret = random_word() & ~std::uintptr_t{15};
@@ -482,12 +486,14 @@ heap* attached() noexcept {
     }
     if (!has_key) has_key = pthread_key_create(&end_key, end_of_thread) == 0;
     key = has_key;
-    mine = find_abandoned();
-    if (!mine) mine = make_heap();
-    if (!mine) return nullptr;
-    static_cast<void>(pthread_mutex_trylock(&mine->life));
-    mine->abandoned.store(false, std::memory_order_relaxed);
-  }
+    heap* found = find_abandoned();
+    if (!found) found = make_heap();
+    if (!found) return nullptr;
+    static_cast<void>(pthread_mutex_trylock(&found->life));
+    found->abandoned.store(false, std::memory_order_relaxed);
+    return found;
+  });
+  if (!mine) return nullptr;
   own = mine;
   if (!chosen.hardened) current = mine;
   if (key) pthread_setspecific(end_key, mine);  // which may ask for memory: of this heap
@@ -505,7 +511,7 @@ bool is_block(page* p, const block* next) noexcept {
 
 /// A block of a page, which may have to be made first; null if there is no memory.
 void* take_from_page(std::size_t size_class) noexcept {
-  heap* const mine = insist(0, attached);
+  heap* const mine = attached();
   page* const p =
       mine ? insist(class_size(size_class), [&] { return page_with_block(*mine, size_class); }) : nullptr;
   if (!p) return nullptr;
@@ -551,6 +557,7 @@ void before_fork() noexcept {
   if (is_single_threaded()) return;
   enter_registration();
   if (_IO_list_lock) _IO_list_lock();
+  refused_lock.take();
   heaps_lock.take();
   span_lock.take();
   mapping_lock.take();
@@ -562,6 +569,7 @@ void leave_all() noexcept {
   mapping_lock.leave();
   span_lock.leave();
   heaps_lock.leave();
+  refused_lock.leave();
   leave_registration();
 }
 
@@ -764,8 +772,12 @@ void* resize(void* memory, std::size_t bytes) noexcept {
   if (bytes <= have && (shrinks_in_place ? have - bytes < slice : is_half_used)) return memory;
   if (bytes >= address_space) return nullptr;
   if (!in_segment) {
-    if (!guard_bytes() && (bytes > largest_run || is_half_used))
-      if (void* const same = insist(bytes, [&] { return resize_mapping(memory, bytes); })) return same;
+    if (!guard_bytes() && (bytes > largest_run || is_half_used)) {
+      void* same = resize_mapping(memory, bytes);
+      // The kernel also refuses a block that the program advised in parts.
+      if (!same && errno == ENOMEM) same = insist(bytes, [&] { return resize_mapping(memory, bytes); });
+      if (same) return same;
+    }
   } else if (is_run(p) && bytes > largest_block && bytes <= largest_run) {
     if (resize_run(p, static_cast<unsigned>((bytes + slice - 1) / slice))) return memory;
   }

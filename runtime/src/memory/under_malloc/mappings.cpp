@@ -111,7 +111,8 @@ mapping unkeep(std::size_t k) noexcept {
   return taken;
 }
 
-/// The same memory with another size, moved if need be; empty if that is impossible.
+/// The same memory with another size, moved if need be; empty if that is impossible. If the kernel refuses to split a mapping, what it is
+/// too large by stays mapped, without its memory.
 mapping resized(mapping old, std::size_t bytes) noexcept {
 #ifdef __SANITIZE_THREAD__
   // ThreadSanitizer does not see mremap(): it takes the new place for what was there before, such as the
@@ -119,7 +120,11 @@ mapping resized(mapping old, std::size_t bytes) noexcept {
   if (bytes) return {};
 #endif
   void* const moved = mremap(old.memory, old.bytes, bytes, MREMAP_MAYMOVE);
-  if (moved == MAP_FAILED) return {};
+  if (moved == MAP_FAILED) {
+    if (bytes > old.bytes) return {};
+    purge(old.memory + bytes, old.bytes - bytes);
+    return old;
+  }
   of_system.subtract(old.bytes);
   of_system.add(bytes);
   return {static_cast<char*>(moved), bytes};
@@ -158,13 +163,18 @@ void drop_oldest() noexcept { drop(unkeep(0)); }
 /// kernel has to clear anew; with half, its peak was a sixth above that of the leanest allocator.
 std::size_t most_kept() noexcept { return most_free(counts.bytes / 8 * 3); }
 
+/// Drops what was kept for too long, and what is too much if one of `bytes` more is to be kept.
+void make_room(std::size_t bytes, std::uint64_t now) noexcept {
+  while (num_kept && (kept[0].since + chosen.decay_ms <= now || num_kept == kept.size() ||
+                      counts.kept_bytes + bytes > most_kept()))
+    drop_oldest();
+}
+
 /// A hardened process keeps none: a returned block is unmapped, so that using it faults.
 void keep(mapping one) noexcept {
   const std::uint64_t now = now_ms();
-  const std::size_t most = most_kept(), wanted = !one.guard_size && one.bytes <= most / 2 ? one.bytes : 0;
-  while (num_kept && (kept[0].since + chosen.decay_ms <= now || num_kept == kept.size() ||
-                      counts.kept_bytes + wanted > most))
-    drop_oldest();
+  const std::size_t wanted = !one.guard_size && one.bytes <= most_kept() / 2 ? one.bytes : 0;
+  make_room(wanted, now);
   if (!wanted) return drop(one);
   kept[num_kept++] = {one, now};
   oldest_since.store(kept[0].since, std::memory_order_relaxed);
@@ -231,6 +241,7 @@ void* resize_mapping(void* memory, std::size_t bytes) noexcept {
   mapping_lock.take();
   --counts.blocks;
   insert(moved.memory ? moved : old);
+  if (bytes < old.bytes) make_room(0, now_ms());
   return moved.memory;
 }
 

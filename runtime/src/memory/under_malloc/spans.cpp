@@ -249,11 +249,14 @@ bool resize_run(page* run, unsigned slices) noexcept {
     if ((s->free & more) != more) return false;
     claim(s, more);
     for (unsigned k = first + have; k < first + slices; ++k) s->first[k] = static_cast<std::uint8_t>(first);
-  } else if (slices < have) {
-    release(s, slices_from(first + slices, have - slices), now_ms());
   }
   run->slices = static_cast<std::uint8_t>(slices);
   run->block_size = static_cast<std::uint32_t>(slices * slice);
+  if (slices < have) {
+    const std::uint64_t now = now_ms();
+    release(s, slices_from(first + slices, have - slices), now);
+    decay(now);
+  }
   return true;
 }
 

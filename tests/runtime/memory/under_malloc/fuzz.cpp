@@ -20,11 +20,20 @@
 
 #ifdef CORESCALE_OVER_PARTS
 #include "../../../../runtime/src/memory/under_malloc/heap.hpp"
+#include "../../../../runtime/src/memory/under_malloc/system.hpp"
+namespace corescale::process_heap {
+// As the library's constructor does, before the first thread.
+inline void begin() {
+  read_environment();
+  begin_process();
+}
+}  // namespace corescale::process_heap
 namespace tried = corescale::process_heap;
 constexpr bool forks = false;  // the sanitizers' own threads do not survive it
 #else
 constexpr bool forks = true;
 namespace tried {
+inline void begin() {}
 inline void* take(std::size_t bytes) { return malloc(bytes); }
 inline void* take_zeroed(std::size_t bytes) { return calloc(1, bytes); }
 inline void* take_aligned(std::size_t bytes, std::size_t alignment) {
@@ -190,6 +199,7 @@ int main(int argc, char** argv) {
   const auto end =
       std::chrono::steady_clock::now() +
       std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(seconds));
+  tried::begin();
   std::vector<std::thread> drivers;
   for (unsigned k = 1; k <= 4; ++k) drivers.emplace_back(drive, seed + k, end);
   for (std::thread& one : drivers) one.join();

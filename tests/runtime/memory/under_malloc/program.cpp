@@ -75,6 +75,12 @@ void use(void* memory, std::size_t bytes) {
 
 const std::size_t too_large = opaque(std::size_t{1} << 62);
 
+std::size_t mapped_bytes() {
+  std::size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * 4096;
+}
+
 std::size_t resident_kib() {
   std::ifstream file("/proc/self/statm");
   std::size_t all = 0, resident = 0;
@@ -298,6 +304,75 @@ void shrinking_by_less_than_half() {
   }
 }
 
+/// What shrinking gives back counts as free memory: little of it is kept, whether or not the program frees anything.
+void shrinking_many() {
+  constexpr std::size_t bytes = 1'900 << 10;
+  std::array<void*, 200> blocks{};
+  for (void*& one : blocks) REQUIRE(one = opaque(memset(malloc(bytes), 1, bytes)));
+  for (void*& one : blocks) REQUIRE(one = realloc(one, 128 << 10));
+  std::printf("200 blocks of 1,900 KiB made 128: %zu MiB\n", resident_kib() >> 10);
+  REQUIRE(resident_kib() < (25 + 64 + 30) << 10);
+  for (void* const one : blocks) free(one);
+  malloc_trim(0);
+  void* shrunk = malloc(std::size_t{1000} << 20);
+  std::array<void*, 2> kept{};
+  for (void*& one : kept) REQUIRE(one = opaque(malloc(std::size_t{180} << 20)));
+  for (void* const one : kept) free(one);
+  REQUIRE(mallinfo2().keepcost >= std::size_t{360} << 20);
+  REQUIRE(shrunk = realloc(shrunk, 4 << 20));
+  REQUIRE(mallinfo2().keepcost <= std::size_t{64} << 20);
+  free(shrunk);
+}
+
+/// The kernel does not move a block that the program advised in parts. It is copied, and memory that is kept stays so.
+void growing_advised() {
+  constexpr std::size_t bytes = std::size_t{64} << 20;
+  std::array<void*, 40> kept{};
+  for (void*& one : kept) one = opaque(memset(malloc(1 << 20), 1, 1 << 20));
+  for (void* const one : kept) free(one);
+  char* block = static_cast<char*>(memset(malloc(bytes), 1, bytes));
+  REQUIRE(madvise(block + 4096, bytes / 2, MADV_DONTDUMP) == 0);
+  REQUIRE(mallinfo2().keepcost >= std::size_t{30} << 20);
+  REQUIRE(block = static_cast<char*>(realloc(block, bytes + (1 << 20))));
+  REQUIRE(block[bytes - 1] == 1);
+  REQUIRE(mallinfo2().keepcost >= std::size_t{30} << 20);
+  free(block);
+}
+
+/// Threads ask at once for what there is only after one of them has given back what was kept.
+void asking_at_once() {
+  constexpr unsigned threads = 16;
+  std::atomic<unsigned> refused{0};
+  std::barrier<> meet(threads + 1);
+  std::vector<std::jthread> all;
+  for (unsigned k = 0; k < threads; ++k)
+    all.emplace_back([&] {
+      free(opaque(malloc(100)));
+      for (unsigned round = 0; round < 20; ++round) {
+        meet.arrive_and_wait();
+        void* const block = opaque(malloc(1'900 << 10));
+        if (!block) ++refused;
+        meet.arrive_and_wait();
+        free(block);
+        meet.arrive_and_wait();
+      }
+    });
+  for (unsigned round = 0; round < 20; ++round) {
+    malloc_trim(0);
+    free(opaque(memset(malloc(31 << 20), 1, 31 << 20)));
+    rlimit limit{};
+    REQUIRE(getrlimit(RLIMIT_AS, &limit) == 0);
+    const rlimit before = std::exchange(limit, {mapped_bytes() + (2 << 20), limit.rlim_max});
+    REQUIRE(setrlimit(RLIMIT_AS, &limit) == 0);
+    meet.arrive_and_wait();
+    meet.arrive_and_wait();
+    REQUIRE(setrlimit(RLIMIT_AS, &before) == 0);
+    meet.arrive_and_wait();
+  }
+  std::printf("16 threads at once: %u of 320 requests refused\n", refused.load());
+  REQUIRE(refused < 10);  // one that maps 8 MiB for a moment may be in the way of another
+}
+
 /// What a hardened process holds back is bounded, also if blocks are large, and makes room when memory ends.
 void held_back() {
   for (int k = 0; k < 300; ++k) free(opaque(memset(malloc(1'900'000), 1, 1'900'000)));
@@ -330,9 +405,8 @@ void pages_of_what_waits() {
   constexpr std::size_t room = std::size_t{2} << 20;
   auto** const all = static_cast<void**>(
       mmap(nullptr, room * sizeof(void*), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-  std::size_t pages = 0, count = 0;
-  std::ifstream("/proc/self/statm") >> pages;
-  const std::size_t most = pages * 4096 + (std::size_t{20} << 20);
+  std::size_t count = 0;
+  const std::size_t most = mapped_bytes() + (std::size_t{20} << 20);
   const rlimit limit{most, most};
   REQUIRE(setrlimit(RLIMIT_AS, &limit) == 0);
   while ((all[count] = opaque(malloc(16)))) ++count;
@@ -855,6 +929,19 @@ void refused_unmap() {
   REQUIRE(resident_kib() < 30'000);
 }
 
+/// A process that has as many mappings as it may have: a block stays where it is, and the memory of its end goes back.
+void refused_shrinking() {
+  constexpr std::size_t bytes = std::size_t{100} << 20;
+  void* block = malloc(bytes);
+  use(block, bytes);
+  refuse(SYS_mremap, ENOMEM);
+  const auto place = reinterpret_cast<std::uintptr_t>(block);
+  REQUIRE(block = realloc(block, bytes / 4));
+  REQUIRE(reinterpret_cast<std::uintptr_t>(block) == place);
+  REQUIRE(resident_kib() < 50'000);
+  free(block);
+}
+
 /// Under a limit that leaves room for one segment and little else.
 void little_address_space() {
   for (const std::size_t bytes : {100, 1'000, 10'000, 100'000, 1'000'000}) use(malloc(bytes), bytes);
@@ -1260,6 +1347,10 @@ constexpr std::array cases{test_case{"every_entry", every_entry},
                            test_case{"no_memory", no_memory},
                            test_case{"growing_beside_what_is_kept", growing_beside_what_is_kept},
                            test_case{"shrinking_by_less_than_half", shrinking_by_less_than_half},
+                           test_case{"shrinking_many", shrinking_many},
+                           test_case{"refused_shrinking", refused_shrinking},
+                           test_case{"growing_advised", growing_advised},
+                           test_case{"asking_at_once", asking_at_once},
                            test_case{"held_back", held_back},
                            test_case{"holds_on", holds_on},
                            test_case{"pages_of_what_waits", pages_of_what_waits},
