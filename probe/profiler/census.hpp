@@ -30,7 +30,7 @@ constexpr Word zero() {
 }
 
 // Divides `length` among the shares. `idle`: threads that wait for an event, which the word does not count. While another thread
-// computes, they have nothing to do; otherwise the whole launch waits.
+// computes, they have nothing to do, as threads that do not exist. While none computes and one is blocked, the whole launch is.
 inline void book(Word word, std::int64_t length, int processors, int idle, std::int64_t* share) {
   int free = processors;
   const auto take = [&](Share to, int threads) {
@@ -46,7 +46,7 @@ inline void book(Word word, std::int64_t length, int processors, int idle, std::
   take(barrier_wait, count(word, barriers));
   take(block_wait, count(word, blocks));
   take(join_wait, count(word, joins));
-  if (!now) take(block_wait, idle);
+  if (!now && count(word, blocks) + idle > 0) take(block_wait, free);
   share[absent] += length * free;
 }
 

@@ -206,6 +206,11 @@ int main(int count, char** word) {
       grind(second / 2);
       usleep(static_cast<useconds_t>(second / 2 * 1e6));
     });
+  if (part == "pause") {  // of the first thread, while the others do not exist or have no work
+    parallel([&](int) { grind(second / 2); });
+    usleep(static_cast<useconds_t>(second * 1e6));
+    parallel([&](int) { grind(second / 2); });
+  }
   if (part == "lock") {
     std::atomic<bool> held{false};
     parallel([&](int k) {

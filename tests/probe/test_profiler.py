@@ -38,6 +38,8 @@ TRUTHS: dict[tuple[str, int], dict[str, float]] = {
     ("serial", 2): {"computing": 0.75, ENDED: 0.25},
     ("sleep", 1): {"computing": 0.5, "blocked": 0.5},
     ("sleep", 2): {"computing": 0.5, "blocked": 0.5},
+    ("pause", 1): {"computing": 0.5, "blocked": 0.5},
+    ("pause", 2): {"computing": 0.5, "blocked": 0.5},
     ("lock", 1): {"computing": 1.0},
     ("lock", 2): {"computing": 0.7, "lock wait": 0.3},
     ("condition", 1): {"computing": 1.0},
@@ -48,7 +50,7 @@ TRUTHS: dict[tuple[str, int], dict[str, float]] = {
     ("yield", 2): {"computing": 0.5, "spinning": 0.5},
 }
 """Shares of the thread-seconds."""
-IN_A_LIBRARY = ("imbalance", "slow", "serial", "lock", "condition", "pool", "yield")
+IN_A_LIBRARY = ("imbalance", "slow", "serial", "pause", "lock", "condition", "pool", "yield")
 """Parts in which a thread waits; what else a thread does is seen by the same code whoever made it."""
 OF_SYSTEM = {
     "openmp": IN_A_LIBRARY,
@@ -185,6 +187,7 @@ def test_five_thousand_regions_are_counted() -> None:
     ("malloc", "allocating", "allocate_a_fifth"),
     ("imbalance", "computing", "grind"),
     ("serial", "absent (serial)", "grind"),
+    ("pause", "blocked", "main"),
     ("pool", "absent (serial)", "grind"),
 ])  # fmt: skip
 def test_planted_call_sites_are_named(part: str, row: str, function: str) -> None:

@@ -202,9 +202,8 @@ def _shares(header: Any, threads: Any, unbooked: int) -> dict[str, float]:
     for name, count in zip(_COUNTS, there, strict=True):
         found[name] += rest * min(count, free)
         free -= min(count, free)
-    idle = 0 if there[0] else min(int(header["idle"]), free)
-    found["blocked"] += rest * idle
-    found["absent"] += rest * (free - idle)
+    waits = not there[0] and (there[_COUNTS.index("blocked")] or int(header["idle"]) > 0)
+    found["blocked" if waits else "absent"] += rest * free
     return found
 
 

@@ -164,7 +164,7 @@ def brief(place: str) -> str:
     name, begin = re.sub(r" ?\[(clone|abi:)[^\]]*\]", "", name), file[0] if file else ""
     if operator := re.search(r"operator *(\(\)|\[\]|new|delete|[^\w\s(<]+|<+=?>?)", name):
         name = operator[0]
-    else:
+    elif "(" in name or "<" in name:  # else it has no types, and words may be words
         while (shorter := re.sub(r"<[^<>]*>|\([^()]*\)( const)?", "", name)) != name:
             name = shorter
         name = begin + name.split()[-1].lstrip(":") if name.split() else place

@@ -137,6 +137,7 @@ def test_every_row_has_a_colour_of_its_own() -> None:
     ("operator new(unsigned long)", "operator new"),
     ("libz.so.1+0x2f10", "libz.so.1+0x2f10"),
     ("A::operator()(int) const", "operator()"),
+    ("calls not watched", "calls not watched"),
 ])  # fmt: skip
 def test_a_name_on_a_terminal_is_that_of_the_function(name: str, short: str) -> None:
     assert explain.brief(name) == short

@@ -12,8 +12,8 @@ from corescale.conclude.explain.changes import Swap
 from corescale.conclude.explain.inflated import Part
 from corescale.conclude.explain.ledger import Ledger, mains_of
 from corescale.conclude.explain.rows import ON_CPU, ROW_OF, LedgerRow
-from corescale.conclude.explain.sites import Hotspot, Namer, Site, alone, hotspots, own, sites
-from corescale.profile import Event, MessageTimes, Profile, RegionTimes, Span
+from corescale.conclude.explain.sites import Hotspot, Namer, Site, alone, by_function, hotspots, own, sites
+from corescale.profile import Event, MessageTimes, Place, Profile, RegionTimes, Span
 
 PARTS = 600
 """equal parts of the wall time of a timeline"""
@@ -147,12 +147,13 @@ def stretches(
 
 
 def _place(working: Sequence[tuple[float, Event, Namer]], start: float, end: float) -> str:
-    times: dict[str, float] = defaultdict(float)
+    ticks: dict[Place, float] = defaultdict(float)
     for ended, event, name in working:
         shared = min(ended, end) - max(ended - event.length, start)
         if shared > 0:
-            times[own(event.frames, name).in_words] += shared
-    return max(times, key=lambda place: times[place], default="")
+            ticks[own(event.frames, name)] += shared
+    functions = {line.in_words: sum(lines.values()) for line, lines in by_function(ticks)}
+    return max(functions, key=lambda line: functions[line], default="")
 
 
 def _times(events: Sequence[Event], late: float, wall: float, parts: int) -> Mapping[int, Mapping[LedgerRow, float]]:
@@ -215,7 +216,7 @@ def explanation(ledger: Ledger, profiles: Sequence[tuple[Profile, Namer]], spans
     drawn = lines(threads, ledger.wall)
     return Explanation(
         ledger=ledger,
-        sites=sites(chosen),
+        sites=sites(chosen, ledger.unseen),
         regions=tuple(sorted(regions, key=lambda region: -region[1].waited)),
         in_use=in_use(busy),
         over_time=over_time(busy),

@@ -40,6 +40,8 @@ class Ledger:
     serial: float | None = None
     """elapsed seconds in which exactly one thread computed or waited for a core; None if there is only one thread, or
     if there are several programs"""
+    unseen: float = 0.0
+    """seconds of BLOCKED that no call explains, because the profiler does not watch it"""
     efficiency: Efficiency | None = None
     notes: tuple[str, ...] = ()
     work: float | None = None
@@ -82,9 +84,7 @@ def ledger(profiles: Sequence[Profile], wall: float, work: float | None = None, 
     shared = len(mains) > 1 and not mains[0].is_rank
     wall = max(wall, *([_span(mains)] if shared else [main.wall for main in mains]))
     each = [allocating(main) for main in mains]
-    rows, unseen = (_together if shared else _apart)(mains, [one.estimate for one in each], wall)
-    rows[LedgerRow.QUEUED] += min(stolen, unseen)
-    rows[LedgerRow.BLOCKED] -= min(stolen, unseen)
+    rows, unseen, still = (_together if shared else _apart)(mains, [one.estimate for one in each], wall, stolen)
     threads = mains[0].processors if shared else sum(main.processors for main in mains)
     return Ledger(
         threads=threads,
@@ -93,7 +93,8 @@ def ledger(profiles: Sequence[Profile], wall: float, work: float | None = None, 
         cpu=cpu,
         burnt=sum(map(_burnt, mains)),
         allocating=sampled(each, rows[LedgerRow.ALLOCATING]),
-        serial=mains[0].alone if len(mains) == 1 and threads > 1 else None,
+        serial=mains[0].alone - still if len(mains) == 1 and threads > 1 else None,
+        unseen=unseen,
         efficiency=efficiency(mains, threads, wall, stolen),
         notes=tuple(_notes(mains, profiles, others)),
         work=work,
@@ -146,23 +147,33 @@ def _burnt(profile: Profile) -> float:
     return sum(thread.burnt.get(state, 0.0) for thread in profile.threads for state in _WAITS)
 
 
-Rows = tuple[dict[LedgerRow, float], float]
-"""Seconds of each row, and the part of `blocked` that no source explains."""
+Rows = tuple[dict[LedgerRow, float], float, float]
+"""Seconds of each row, the part of `blocked` that no source explains, and how long that part was while nothing ran."""
 
 
-def _apart(mains: Sequence[Profile], allocating: Sequence[float], wall: float) -> Rows:
+def _apart(mains: Sequence[Profile], allocating: Sequence[float], wall: float, stolen: float) -> Rows:
     """The rows of programs that do not share the launch's threads, such as ranks."""
-    rows, unseen = dict.fromkeys(LedgerRow, 0.0), 0.0
+    rows, unseen, still = dict.fromkeys(LedgerRow, 0.0), 0.0, 0.0
     for main, seconds in zip(mains, allocating, strict=True):
         owned = _owned(main)
-        for name, booked in _rows(main, owned, seconds).items():
+        taken = min(stolen, owned["unseen"])
+        stolen -= taken
+        owned |= {"unseen": owned["unseen"] - taken, "queued": owned["queued"] + taken}
+        alone = _still(main, owned["unseen"])
+        for name, booked in _rows(main, owned, seconds, alone).items():
             rows[name] += booked
         rows[LedgerRow.UNATTRIBUTED] += (wall - main.wall) * main.processors
         unseen += owned["unseen"]
-    return rows, unseen
+        still += alone
+    return rows, unseen, still
 
 
-def _together(mains: Sequence[Profile], allocating: Sequence[float], wall: float) -> Rows:
+def _still(profile: Profile, unseen: float) -> float:
+    """How long its only thread outside watched waits was neither on a CPU nor ready for one: nothing ran then."""
+    return min(unseen, max(0.0, profile.alone - sum(stack.seconds.get("alone", 0.0) for stack in profile.stacks)))
+
+
+def _together(mains: Sequence[Profile], allocating: Sequence[float], wall: float, stolen: float) -> Rows:
     """The rows of programs that share the launch's threads, such as the processes of a pool.
 
     Each program knows only its own threads. A slot of the launch is absent while fewer threads exist than it has slots.
@@ -187,8 +198,10 @@ def _together(mains: Sequence[Profile], allocating: Sequence[float], wall: float
     take(LedgerRow.QUEUED, sum(thread.queued for thread in threads))
     for state in _WAITS:
         take(ROW_OF[state], sum(thread.spent.get(state, 0.0) for thread in threads))
-    rows[LedgerRow.BLOCKED] += left
-    return rows, left
+    taken = min(stolen, left)
+    rows[LedgerRow.QUEUED] += taken
+    rows[LedgerRow.BLOCKED] += left - taken
+    return rows, left - taken, 0.0
 
 
 def _spun(threads: Sequence[ThreadTimes]) -> float:
@@ -237,10 +250,11 @@ def _owned(profile: Profile) -> dict[str, float]:
     return parts
 
 
-def _rows(profile: Profile, parts: Mapping[str, float], seconds: float) -> dict[LedgerRow, float]:
+def _rows(profile: Profile, parts: Mapping[str, float], seconds: float, still: float) -> dict[LedgerRow, float]:
     """The rows of one process; they sum to its wall time x threads. Its computing threads own `parts`; it allocated for
-    `seconds`."""
+    `seconds`. For `still`, a call that is not watched blocked it, as a watched one does: its absent threads, too."""
     share = profile.shares
+    idle = min(share["absent"], (profile.processors - 1) * still)
     allocating = min(parts["used"], seconds)
     spinning = min(parts["used"] - allocating, _spun(profile.threads))
     return {
@@ -249,9 +263,9 @@ def _rows(profile: Profile, parts: Mapping[str, float], seconds: float) -> dict[
         LedgerRow.SPINNING: spinning,
         LedgerRow.LOCK: share["lock"],
         LedgerRow.BARRIER: share["barrier"] + share["join"],
-        LedgerRow.ABSENT: share["absent"],
+        LedgerRow.ABSENT: share["absent"] - idle,
         LedgerRow.QUEUED: parts["queued"],
-        LedgerRow.BLOCKED: share["blocked"] + parts["unseen"],
+        LedgerRow.BLOCKED: share["blocked"] + parts["unseen"] + idle,
         LedgerRow.MPI: share["message"],
     }
 

@@ -3,7 +3,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
@@ -31,30 +31,55 @@ class Site:
 Namer = Callable[[int], Place]
 
 
-def sites(profiles: Sequence[tuple[Profile, Namer]], most: int = 5) -> Mapping[LedgerRow, tuple[Site, ...]]:
-    """For each row that has stacks, its places with the most time over all profiles, most first."""
-    return {row: found for row in LedgerRow if (found := _sites(profiles, row.states, most))}
+UNSEEN = "calls not watched"
+_TICKS = ("computing", "serial", "alone")
+"""States of stacks that are taken at ticks, which fall on all lines of a function."""
+
+
+def sites(
+    profiles: Sequence[tuple[Profile, Namer]], unseen: float = 0.0, most: int = 5
+) -> Mapping[LedgerRow, tuple[Site, ...]]:
+    """For each row that has stacks, its places with the most time over all profiles, most first. `unseen`: seconds of
+    BLOCKED that have no stacks."""
+    known = {LedgerRow.BLOCKED: {UNSEEN: unseen} if unseen > 0 else {}}
+    return {row: found for row in LedgerRow if (found := _sites(profiles, row.states, most, known.get(row, {})))}
 
 
 def alone(profiles: Sequence[tuple[Profile, Namer]], most: int = 5) -> tuple[Site, ...]:
     """The places at which exactly one thread of a program computed, the one with the most time first."""
-    return _sites(profiles, ("alone",), most)
+    return _sites(profiles, ("alone",), most, {})
 
 
-def _sites(profiles: Sequence[tuple[Profile, Namer]], states: tuple[str, ...], most: int) -> tuple[Site, ...]:
-    times: dict[str, float] = defaultdict(float)
+def _sites(
+    profiles: Sequence[tuple[Profile, Namer]], states: tuple[str, ...], most: int, known: Mapping[str, float]
+) -> tuple[Site, ...]:
+    times: dict[str, float] = defaultdict(float, known)
+    ticks: dict[Place, float] = defaultdict(float)
     for profile, name in profiles:
         for stack in profile.stacks:
             if seconds := sum(stack.seconds.get(state, 0.0) for state in states):
-                call = _call(stack.frames, name) if "message" in states else ""
-                times[call + own(stack.frames, name).in_words] += seconds
+                place = own(stack.frames, name)
+                if set(states) <= set(_TICKS):
+                    ticks[place] += seconds
+                else:
+                    times[(_call(stack.frames, name) if "message" in states else "") + place.in_words] += seconds
         for region in profile.regions if "barrier" in states else ():
             times[name(region.function).in_words] += region.waited
+    times |= {line.in_words: sum(lines.values()) for line, lines in by_function(ticks)}
     whole = sum(times.values())
     if not whole:
         return ()
     ranked = sorted(times.items(), key=lambda one: -one[1])
     return tuple(Site(place, seconds / whole) for place, seconds in ranked[:most])
+
+
+def by_function(ticks: Mapping[Place, float]) -> Iterator[tuple[Place, Mapping[Place, float]]]:
+    """The lines of each function in each file, and before them the one with the most time. Inlined lines have files of
+    their own."""
+    found: dict[tuple[str, str], dict[Place, float]] = defaultdict(dict)
+    for place, seconds in ticks.items():
+        found[place.function, place.file][place] = seconds
+    return ((max(lines, key=lambda line: lines[line]), lines) for lines in found.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +93,19 @@ class Hotspot:
 
 def hotspots(profiles: Sequence[tuple[Profile, Namer]], most: int = 10) -> tuple[Hotspot, ...]:
     """The places with the most CPU time over all profiles, most first."""
-    times: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
+    ticks: dict[Place, float] = defaultdict(float)
+    allocating: dict[Place, float] = defaultdict(float)
     for profile, name in profiles:
         for stack in profile.stacks:
-            used = sum(stack.seconds.get(state, 0.0) for state in ON_CPU)
-            if used:
-                place = times[own(stack.frames, name).in_words]
-                place[0] += used
-                place[1] += stack.seconds.get("allocating", 0.0)
-    ranked = sorted(times.items(), key=lambda one: -one[1][0])
-    return tuple(Hotspot(place, used, allocating) for place, (used, allocating) in ranked[:most])
+            if used := sum(stack.seconds.get(state, 0.0) for state in ON_CPU):
+                place = own(stack.frames, name)
+                ticks[place] += used
+                allocating[place] += stack.seconds.get("allocating", 0.0)
+    found = (
+        Hotspot(line.in_words, sum(lines.values()), sum(map(allocating.__getitem__, lines)))
+        for line, lines in by_function(ticks)
+    )
+    return tuple(sorted(found, key=lambda one: -one.seconds)[:most])
 
 
 def _call(frames: tuple[int, ...], name: Namer) -> str:

@@ -48,6 +48,37 @@ def test_time_off_the_cpu_is_queued_as_far_as_the_kernel_says_so_and_else_blocke
     assert found.rows[LedgerRow.BLOCKED] == pytest.approx(0.3)
 
 
+def test_nobody_is_absent_while_the_only_thread_waits_out_of_sight() -> None:
+    """Of 10 s in which one thread was at work, it computed 4 and read for 5: the other one had nothing to do for 5."""
+    one = thread(wall=10.0, cpu=4.0, queued=1.0)
+    stacks = (StackTimes((1,), {"computing": 4.0, "serial": 4.0, "alone": 4.0}), StackTimes((2,), {"blocked": 1.0}))
+    seen = replace(profile(one, wall=10.0, active=10.0, absent=10.0), stacks=stacks, alone=10.0)
+    found = ledger([seen], 10.0)
+    assert found.rows[LedgerRow.ABSENT] == pytest.approx(5.0)
+    assert found.rows[LedgerRow.BLOCKED] == pytest.approx(10.0)
+    assert found.serial == pytest.approx(5.0)
+    places = explanation(found, [(seen, lambda frame: Place(f"f{frame}"))]).sites[LedgerRow.BLOCKED]
+    assert [(site.place, site.share) for site in places] == [
+        ("calls not watched", pytest.approx(5 / 6)),
+        ("f2", pytest.approx(1 / 6)),
+    ]
+    stolen = ledger([seen], 10.0, stolen=5.0)
+    assert (stolen.rows[LedgerRow.ABSENT], stolen.rows[LedgerRow.QUEUED]) == pytest.approx((10.0, 6.0))
+
+
+def test_ticks_on_the_lines_of_a_function_are_one_place_and_waits_are_not() -> None:
+    """The function with the most time is first, although a line of another has more than each of its lines."""
+    lines = {1: Place("sort", "sort.h", 10), 2: Place("sort", "sort.h", 20), 3: Place("fill", "fill.h", 30)}
+    weights = {1: 2.0, 2: 2.5, 3: 3.0}
+    for state, row, first in (
+        ("serial", LedgerRow.ABSENT, "sort.h:20 sort"),
+        ("locking", LedgerRow.LOCK, "fill.h:30 fill"),
+    ):
+        seen = replace(profile(thread()), stacks=tuple(StackTimes((k,), {state: w}) for k, w in weights.items()))
+        found = sites([(seen, lines.__getitem__)])[row]
+        assert (len(found), found[0].place) == (2 if state == "serial" else 3, first)
+
+
 def test_what_the_host_took_is_waited_for_as_far_as_no_source_saw_a_thread() -> None:
     seen = [profile(thread(cpu=0.5, queued=0.2), active=1.0, blocked=1.0)]
     for stolen, queued in ((0.1, 0.3), (5.0, 0.5)):
