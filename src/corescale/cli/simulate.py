@@ -33,6 +33,9 @@ RUNS = 3
 """real launches of each graded layout; also further simulated launches of each layout that may be the fastest"""
 CLOSE = 1.25
 """multiple of the fastest time up to which a layout may be the fastest: short launches differ by up to a fifth"""
+FACTOR = 10
+"""an error by more than this factor is told as a factor"""
+NOT_SIMULATED = "a real launch also starts its ranks, which is not simulated; --response metric:NAME leaves that out"
 
 Times = Mapping[str, Sequence[float]]
 """the times of each layout's launches, in seconds"""
@@ -122,7 +125,14 @@ def _lines(times: Times, real: Mapping[str, float], over: Container[str]) -> Seq
 
 def beside(name: str, seconds: float, real: Mapping[str, float]) -> str:
     """The measured time to print next to a forecast, if its layout was launched."""
-    return f"; measured {real[name]:.4g} s, error {seconds / real[name] - 1:+.0%}" if name in real else ""
+    return f"; measured {real[name]:.4g} s, {_error(seconds / real[name])}" if name in real else ""
+
+
+def _error(ratio: float) -> str:
+    """How far a forecast is off, which is `ratio` times what was measured."""
+    if 1 / FACTOR <= ratio <= FACTOR:
+        return f"error {ratio - 1:+.0%}"
+    return f"{ratio:,.0f} times too long" if ratio > 1 else f"{1 / ratio:,.0f} times too short"
 
 
 def _rows(times: Times, real: Mapping[str, float], over: Container[str]) -> Sequence[Mapping[str, object]]:
@@ -136,21 +146,21 @@ def _rows(times: Times, real: Mapping[str, float], over: Container[str]) -> Sequ
 
 def grade(forecast: Mapping[str, float], real: Mapping[str, float], by: str) -> str:
     """The errors of the forecasts, and how much slower the predicted best is than the measured best."""
-    typical = math.expm1(statistics.fmean(abs(math.log(forecast[name] / real[name])) for name in real))
+    off = math.exp(statistics.fmean(abs(math.log(forecast[name] / real[name])) for name in real))
+    typical = f"typical error {off - 1:.0%}" if off <= FACTOR else f"typical error: a factor of {off:,.0f},"
     chosen, fastest = min(real, key=lambda name: forecast[name]), min(real, key=lambda name: real[name])
     choice = f"of these {chosen} is predicted, and is the fastest"
     if chosen != fastest:
         choice = f"of these {chosen} is predicted, and takes {real[chosen] / real[fastest]:.2f} x the time of {fastest}"
     launched = f"{text.count(len(real), 'layout')}, each launched {RUNS} times by {by} (medians)"
-    return f"typical error {typical:.0%} of {launched}; {choice}"
+    return f"{typical} of {launched}; {choice}"
 
 
 def must_grade(asked: PredictRequest) -> None:
     """Raises UsageError or UnavailableError before anything is forecast, if no layout could be graded afterwards."""
     if asked.grade not in launchers.OF_RANKS:
-        raise UsageError(
-            f"{asked.grade!r} starts no ranks", where="--grade", remedy=f"one of {', '.join(launchers.OF_RANKS)}"
-        )
+        one_of = ", ".join(launchers.OF_RANKS)
+        raise UsageError(f"{asked.grade!r} cannot grade a forecast", where="--grade", remedy=f"give one of {one_of}")
     launchers.must_take(launchers.LAUNCHERS[asked.grade], asked.options, "--grade")
     launchers.machine(asked.grade, asked.options)
     if why := launchers.LAUNCHERS[asked.grade].cannot(Layout()):
@@ -176,6 +186,8 @@ def _graded(
 ) -> Mapping[str, float]:
     """Measured times of the layouts that the launcher can start; those missing in `times` are simulated first."""
     names = able(asked, layouts)
+    if asked.response == "wall":
+        note(NOT_SIMULATED)
     if missing := [name for name in names if name not in times]:
         times |= _times(_made(words, asked, missing), asked.response)
     found = _times(_made(words, asked, names, RUNS, {"on": asked.grade, **asked.options}), asked.response)

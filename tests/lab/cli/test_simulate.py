@@ -2,6 +2,8 @@
 """`predict --simulate`, and the verbs on a simulated cluster: every number says simulated."""
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from corescale import native
+from corescale.cli.simulate import beside, grade
 from corescale.errors import ExitCode, UnavailableError
 from support.commands import corescale
 from support.simgrid import compiled, needs_simgrid, platform
@@ -140,6 +143,21 @@ def test_forecasts_are_graded_by_real_launches_of_what_this_machine_can_launch(t
             assert row["error"] == pytest.approx(row["seconds"] / row["measured"] - 1)
 
 
+def test_a_build_that_is_older_than_its_program_is_noted(exact: str, tmp_path: Path) -> None:
+    (tmp_path / "own").touch()
+    shutil.copy(f"{exact}.smpi", tmp_path / "own.smpi")
+    words = ("predict", "--simulate", str(platform(tmp_path)), "--layouts", "1x2x1", "--", "./own", "pass")
+    assert "older than" not in corescale(*words, cwd=tmp_path).stderr
+    os.utime(tmp_path / "own.smpi", (1, 1))
+    assert "own.smpi is older than " in corescale(*words, cwd=tmp_path).stderr
+
+
+def test_an_error_of_orders_of_magnitude_is_a_factor() -> None:
+    assert beside("1x1x1", 2.0, {"1x1x1": 4.0}) == "; measured 4 s, error -50%"
+    assert beside("1x1x1", 1e-3, {"1x1x1": 4.0}) == "; measured 4 s, 4,000 times too short"
+    assert grade({"1x1x1": 1e-3}, {"1x1x1": 4.0}, "mpi").startswith("typical error: a factor of 4,000, of 1 layout, ")
+
+
 def test_forecasts_are_shown_though_the_real_launches_fail(tmp_path: Path) -> None:
     try:
         simulated = native.find("pairwise_clustering.smpi")
@@ -152,6 +170,7 @@ def test_forecasts_are_shown_though_the_real_launches_fail(tmp_path: Path) -> No
     rest = ("--", str(tmp_path / "own"), "--points", "300", "--temperatures", "1", "--clusters", "3")
     done = corescale(*words, *rest, cwd=tmp_path)
     assert done.returncode == ExitCode.PROGRAM and "exit code 9" in done.stderr
+    assert "note: a real launch also starts its ranks, which is not simulated" in done.stderr
     assert "fastest of" in done.stdout
 
 
@@ -168,8 +187,11 @@ def test_what_contradicts_it_is_one_line(program: str, tmp_path: Path) -> None:
     assert done.returncode == ExitCode.USAGE
     assert done.stderr.strip().count("\n") == 0 and "--simulate: forecasts are from runs" in done.stderr
     nowhere = ("predict", "--simulate", str(platform(tmp_path)), "--grade")
-    for grade, said in {"direct": "--grade: 'direct' starts no ranks", "ssh": "the ssh launcher needs hosts"}.items():
-        done = corescale(*nowhere, grade, "--", program, "pass", cwd=tmp_path)
+    for by, said in {
+        "direct": "--grade: 'direct' cannot grade a forecast",
+        "ssh": "the ssh launcher needs hosts",
+    }.items():
+        done = corescale(*nowhere, by, "--", program, "pass", cwd=tmp_path)
         assert done.returncode == ExitCode.USAGE and done.stderr.count("\n") == 1 and said in done.stderr
     for words, said in {
         ("--grade", "mpi", "--hosts", "x"): "--hosts: only the ssh launcher takes it; add --grade ssh",

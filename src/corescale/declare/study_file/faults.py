@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from corescale import documents
 from corescale.errors import UsageError, nearest
 
 Declared = TypeVar("Declared", bound=BaseModel)
@@ -19,7 +20,7 @@ Declared = TypeVar("Declared", bound=BaseModel)
 def read(model: type[Declared], path: Path, guide: str) -> Declared:
     """Reads a TOML file into `model`, which the page `guide` explains; raises UsageError."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = documents.content(path).decode("utf-8-sig")
         return model.model_validate(tomllib.loads(text))
     except ValidationError as error:
         raise _fault(error, model, path, text, guide) from None

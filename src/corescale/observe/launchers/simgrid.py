@@ -104,6 +104,9 @@ class Simgrid(SpawningLauncher):
                 raise ProgramError(what, where=words[0], remedy=remedy)
             if "--" in words[1:]:
                 raise UsageError("SimGrid drops the word --", where=words[0], remedy="leave it out")
+            program = Path(words[0].removesuffix(BUILD))
+            if program.is_file() and program.stat().st_mtime > Path(words[0]).stat().st_mtime:
+                note(f"{words[0]} is older than {program}: compile it again if the sources have changed")
         note(f"simulated: {self._platform.in_words()}; computing as measured on one core here")
 
     def subject(self) -> Mapping[str, Any]:

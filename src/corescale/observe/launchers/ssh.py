@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
+from corescale import documents
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import must_fit
 from corescale.errors import UnavailableError, UsageError
@@ -146,7 +147,7 @@ def read(option: str) -> Sequence[Host]:
             "the ssh launcher needs hosts", where="--on ssh", remedy="add --hosts FILE, lines HOST slots=CORES"
         )
     try:
-        lines = Path(option).read_text(encoding="utf-8-sig").splitlines()
+        lines = documents.content(Path(option)).decode("utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "not UTF-8"
         remedy = "docs/cluster.md has an example"

@@ -251,6 +251,10 @@ def test_a_platform_that_says_nothing_of_use_is_one_line(text: str, said: str, t
     assert "\n" not in str(raised.value)
 
 
-def test_a_platform_that_is_not_there_is_one_line() -> None:
+def test_a_platform_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
+    """A pipe could be read only once, and reading could wait for ever."""
     with pytest.raises(UsageError, match=f"no.toml: cannot be read: {os.strerror(2)}"):
         Platform.read(Path("no.toml"))
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UsageError, match="pipe: cannot be read: is not a regular file"):
+        Platform.read(tmp_path / "pipe")

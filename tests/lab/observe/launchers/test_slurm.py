@@ -5,6 +5,7 @@ import contextlib
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -342,17 +343,41 @@ def test_slurm_requeues_no_job_of_ours_and_the_launch_goes_on(place: Path) -> No
     assert (place / "said").read_text().split()[-1] == "1"
 
 
-def test_a_container_goes_into_the_command_and_setup_runs_once_before(place: Path) -> None:
-    """What stands for the container has mounts and processes of its own. What --setup exports is not the ranks'."""
+def test_ranks_in_a_container_with_process_numbers_of_its_own_are_accounted_for(place: Path) -> None:
+    """What stands for the container, unshare, gives each rank mounts and processes of its own."""
     box = ("unshare", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child")
-    inside = 'test -z "$LOADED" && echo $$ $SLURM_PROCID >>inside && cat made && sleep 0.1'
-    setup = "sh -c 'echo x >>made; export LOADED=1'"
-    made = corescale.scan([*box, "sh", "-c", inside], on="slurm", factor={"layout": ["1x2x1"]}, runs=1, setup=setup)
+    inside = "echo $$ $SLURM_PROCID >>inside && sleep 0.1"
+    made = corescale.scan([*box, "sh", "-c", inside], on="slurm", factor={"layout": ["1x2x1"]}, runs=1)
     (record,) = [record for record in made.result.records if record.timed]
     assert record.status == "ok" and record.wall > 0.1
-    assert (place / "made").read_text() == "x\n"
     assert {"1 0", "1 1"} == set((place / "inside").read_text().splitlines())
     assert all(any("unshare" in p.executable for p in record.processes if p.rank == rank) for rank in (0, 1))
+
+
+IMAGE = """
+mkdir -p image/dev image/etc image/home image/mnt image/proc image/root image/sys image/tmp image/usr
+touch image/etc/passwd image/etc/group image/etc/hosts image/etc/resolv.conf
+for each in bin lib lib64; do ln -s usr/$each image/$each; done
+echo x >>made
+export LOADED=1
+"""
+"""a script that builds a container without programs; `ch-run --bind=/usr` gives it those of this machine"""
+
+
+@pytest.mark.skipif(not shutil.which("ch-run"), reason="no ch-run (apt-get install charliecloud-runtime)")
+def test_ranks_run_in_a_container_that_setup_has_built(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Charliecloud's, as Debian has no Apptainer. --setup runs once, and what it exports is not the ranks'."""
+    monkeypatch.setenv("USER", "root")  # ch-run needs it
+    (place / "build").write_text(IMAGE)
+    box = ("ch-run", "--bind=/usr", f"--cd={place}", "./image", "--")
+    inside = f'test ! -e /opt && test -z "$LOADED" && echo $SLURM_PROCID >>inside && exec {mpi.compiled(place)}'
+    layouts = {"layout": ["1x2x1"]}
+    made = corescale.scan([*box, "sh", "-c", inside], on="slurm", factor=layouts, runs=1, setup="sh build", timeout=60)
+    (record,) = [record for record in made.result.records if record.timed]
+    assert (record.status, record.metrics["ranks"], record.metrics["sum"]) == ("ok", 2, 1)
+    assert (place / "made").read_text() == "x\n"
+    assert sorted((place / "inside").read_text().split()) == ["0", "0", "1", "1"]  # once before it is measured
+    assert {p.rank for p in record.processes} == {0, 1}
 
 
 def test_within_a_job_of_the_person_it_makes_its_own(place: Path) -> None:
