@@ -774,8 +774,8 @@ void* resize(void* memory, std::size_t bytes) noexcept {
   if (!in_segment) {
     if (!guard_bytes() && (bytes > largest_run || is_half_used)) {
       void* same = resize_mapping(memory, bytes);
-      // The kernel also refuses a block that the program advised in parts.
-      if (!same && errno == ENOMEM) same = insist(bytes, [&] { return resize_mapping(memory, bytes); });
+      // A block that the program advised in parts cannot be moved at all.
+      if (!same && errno != EFAULT) same = insist(bytes, [&] { return resize_mapping(memory, bytes); });
       if (same) return same;
     }
   } else if (is_run(p) && bytes > largest_block && bytes <= largest_run) {

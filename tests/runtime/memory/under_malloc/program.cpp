@@ -339,6 +339,29 @@ void growing_advised() {
   free(block);
 }
 
+/// Under a limit of locked memory, too, what is kept makes room for a block that grows.
+void growing_locked() {
+  if (geteuid() == 0) REQUIRE(setgid(65534) == 0 && setuid(65534) == 0);  // root may lock any amount
+  const auto locked_bytes = [] {
+    std::ifstream status("/proc/self/status");
+    std::size_t kib = 0;
+    for (std::string line; std::getline(status, line);) std::sscanf(line.c_str(), "VmLck: %zu", &kib);
+    return kib << 10;
+  };
+  REQUIRE(locked_bytes() == 0);
+  rlimit limit{};
+  REQUIRE(getrlimit(RLIMIT_MEMLOCK, &limit) == 0);
+  if (limit.rlim_max < 8 << 20) return void(std::puts("skipped: less than 8 MiB may be locked"));
+  limit.rlim_cur = 8 << 20;
+  REQUIRE(setrlimit(RLIMIT_MEMLOCK, &limit) == 0 && mlockall(MCL_FUTURE) == 0);
+  void* grown = opaque(malloc(2'300'000));
+  free(opaque(malloc(2'200'000)));
+  limit.rlim_cur = locked_bytes() + (1 << 20);
+  REQUIRE(setrlimit(RLIMIT_MEMLOCK, &limit) == 0);
+  REQUIRE(grown = realloc(grown, 4'400'000));
+  free(grown);
+}
+
 /// Threads ask at once for what there is only after one of them has given back what was kept.
 void asking_at_once() {
   constexpr unsigned threads = 16;
@@ -1350,6 +1373,7 @@ constexpr std::array cases{test_case{"every_entry", every_entry},
                            test_case{"shrinking_many", shrinking_many},
                            test_case{"refused_shrinking", refused_shrinking},
                            test_case{"growing_advised", growing_advised},
+                           test_case{"growing_locked", growing_locked},
                            test_case{"asking_at_once", asking_at_once},
                            test_case{"held_back", held_back},
                            test_case{"holds_on", holds_on},
