@@ -44,10 +44,13 @@ LIST = re.compile(r"(?<=\.) [^.]*:$")
 
 
 def boxed(said: str) -> str:
-    """The first paragraph of the first message between two rules, as one line without a full stop; empty for none."""
+    """The first paragraph of the first message between two rules, as one line without a full stop; empty for none. One
+    that ends with a colon includes the next line."""
     _, *messages = RULE.split(said)
-    first = " ".join(messages[0].strip().partition("\n\n")[0].split()) if messages else ""
-    return LIST.sub("", first).rstrip(".")
+    first, _, rest = messages[0].strip().partition("\n\n") if messages else ("", "", "")
+    line = LIST.sub("", " ".join(first.split()))
+    following = rest.strip().splitlines()[:1] if line.endswith(":") else []
+    return " ".join([line, *following]).rstrip(".")
 
 
 class Ended(Protocol):
@@ -75,14 +78,19 @@ class Ended(Protocol):
 
 
 def reason(said: str) -> str:
-    """The line of a program's output that says why it failed: the first that names an error, because others may follow
-    from it; else the last with a name and a message; else the last. One that ends with a colon includes the next."""
+    """What a program's output says about why it failed, as one line without a full stop; empty if it says nothing.
+
+    The first line that names an error, because others may follow from it; else the last with a name and a message; else
+    the last. One that ends with a colon includes the next. Of a message between rules, see `boxed`.
+    """
     lines = [line for line in said.splitlines() if line.strip()]
     last = lines[::-1]
     kinds = ((ERROR, lines), (NAMED, last), (ANY, last))
     found = next((line for kind, ordered in kinds for line in ordered if kind.match(line)), "")
     place = lines.index(found) if found else 0
-    return " ".join(" ".join(lines[place : place + 1 + found.endswith(":")]).split())
+    line = " ".join(" ".join(lines[place : place + 1 + found.endswith(":")]).split()).rstrip(".")
+    line = boxed(said) if RULE.match(said) else line
+    return line if len(line) <= LONGEST else f"{line[:LONGEST]}..."
 
 
 def names_error(said: str) -> bool:
@@ -97,9 +105,8 @@ def telling(*outputs: str) -> str:
 
 def ending(record: Ended) -> str:
     """What the launch did, as the rest of a sentence: `failed with exit code 7: cannot open grid.dat`."""
-    said = boxed(record.tail) if RULE.match(record.tail) else reason(record.tail).rstrip(".")
-    said = said if len(said) <= LONGEST else f"{said[:LONGEST]}..."
-    return f"{outcome(record)}: {said}" if said and record.status in SPEAKING else outcome(record)
+    said = reason(record.tail) if record.status in SPEAKING else ""
+    return f"{outcome(record)}: {said}" if said else outcome(record)
 
 
 def not_started(record: Ended) -> bool:

@@ -154,7 +154,7 @@ def _of(run: store.Run) -> dict[str, Any]:
 def _must_be_near(run: store.Run, one: Prediction, asked: PredictRequest) -> None:
     """Raises UsageError if the forecast is too far beyond the largest measured p."""
     if one.beyond > FAR and not asked.anyway:
-        reach = f"{one.p} cores are {one.beyond:.3g} times the {one.measured[1]:g} that were measured"
+        reach = f"{one.p} cores are {round(one.beyond, 1):.10g} times the {one.measured[1]:g} that were measured"
         raise UsageError(reach, where=str(run.folder), remedy="measure more cores, or give --anyway")
 
 

@@ -54,7 +54,7 @@ def more(words: list[str], request: TuneRequest, machine: Machine) -> None:
 
 def _last(words: list[str], root: Path) -> store.Run:
     """The last run of a tune there; raises UsageError if there is none, or if a command was typed."""
-    last = max(root.glob("tune-*/*/records.jsonl"), key=lambda path: path.stat().st_mtime, default=None)
+    last = max(root.glob("tune-*/[!.]*/records.jsonl"), key=lambda path: path.stat().st_mtime, default=None)
     if words or last is None:
         what = "continues the last run, and takes no command" if words else f"there is no tune in {root}"
         raise UsageError(what, where="--more", remedy="corescale tune -- COMMAND begins one")

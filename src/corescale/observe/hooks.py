@@ -17,6 +17,7 @@ from typing import IO
 from corescale.declare import paths, template
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import baseline, configurations, output_of, parameters
+from corescale.endings import reason
 from corescale.errors import BudgetEndedError, ProgramError, UsageError
 from corescale.observe import environment
 from corescale.observe.spawn import orphans
@@ -71,8 +72,8 @@ class HookRunner:
                 ) from error
             if status != 0:
                 said.seek(0)
-                last = said.read().decode(errors="replace").strip().splitlines()[-1:] or [""]
-                what = f"failed with exit code {status}{': ' if last[0] else ''}{last[0]}"
+                why = reason(said.read().decode(errors="replace"))
+                what = f"failed with exit code {status}{': ' if why else ''}{why}"
                 raise ProgramError(what, where=f"--{name} {text}", remedy="make it succeed, or leave it out")
 
     @property

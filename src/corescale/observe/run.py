@@ -12,7 +12,7 @@ from typing import Protocol
 
 from corescale.declare import metric_sources, plan, quantities
 from corescale.declare.equivalent import detected, distinguishable, reads_show_p, unread
-from corescale.declare.experiment import Experiment
+from corescale.declare.experiment import SHOWN, Experiment
 from corescale.declare.factors import no_range
 from corescale.declare.grid import baseline, configurations, reference, untyped
 from corescale.declare.plan import Block, Invocation
@@ -376,7 +376,8 @@ class _Loop:
         ranges = (no_range(name, record.configuration.get(name)) for name in parameters)
         if meant := next(filter(None, ranges), ""):
             return meant
-        return otherwise if names_error(record.tail) else f"{otherwise}; --show-output shows what it wrote"
+        known = names_error(record.tail) or self.experiment.output == SHOWN
+        return otherwise if known else f"{otherwise}; --show-output shows what it wrote"
 
     def _launched(self, record: Record) -> str:
         """The command as messages show it, without the variables set for it or its ranks."""

@@ -63,7 +63,7 @@ def must_be_ours(file: str, runs: Iterable[Path] = (), kind: str = "report") -> 
     if it is in one of these run folders."""
     remedy = "name another file"
     if kind == "report" and guess_type(file) not in (("text/html", None), (None, None)):
-        page = Path(file).with_suffix(".html").name
+        page = f"{Path(file).stem.removesuffix('.html')}.html"
         raise UsageError("is not the name of an HTML page, as a report is", where=file, remedy=f"name it {page}")
     whole = paths.real(file)
     if any(whole.is_relative_to(paths.real(run)) for run in runs):

@@ -257,7 +257,8 @@ def reach(one: Prediction, asked: Experiment) -> str:
     """The confidence of a forecast's interval, or what an interval would need, and how far beyond the measured p it
     is."""
     confidence = asked.stop.confidence
-    far = "" if one.beyond <= 1 else f", extrapolated {one.beyond:.3g} times beyond the {one.measured[1]:g} measured"
+    times = f"{round(one.beyond, 1):.10g} times beyond the {one.measured[1]:g} measured"
+    far = f", extrapolated {times}" * (one.beyond > 1)
     if one.seconds.low is not None:
         return text.at_confidence(confidence) + far
     takes = f"{fewest_blocks(confidence)} blocks, and {FEWEST_LEVELS} levels of p for a forecast beyond them"

@@ -43,7 +43,10 @@ def _fault(error: ValidationError, model: type[BaseModel], path: Path, text: str
     place = f"{path}:{_line(text, where)}: {key}"
     if first["type"] == "extra_forbidden":
         names = _keys(model, where[:-1])
+        table = next((name for name in names if where[-1] in _keys(model, [*where[:-1], name])), "")
         remedy = nearest(str(where[-1]), names, f"keys here: {', '.join(names)}")
+        if table or where[-1] in model.model_fields:
+            remedy = f"write it below [{table}]" if table else "write it before the first [table]"
         return UsageError(f"unknown key {where[-1]!r}", where=place, remedy=remedy)
     what = re.sub(
         r"a valid (\w+)(,? .*)?", lambda kind: IN_TOML.get(kind[1], kind[0]), first["msg"].removeprefix("Value error, ")

@@ -115,12 +115,14 @@ def load(path: Path, verb: str = "") -> Run:
     )
 
 
+EACH = f"*/[!.]*/{PLAN}"
+"""pattern of the plans of all runs in a folder, without those that are being made"""
 HOME = "give the folder of one run, such as corescale-runs/scan-1234/1"
 
 
 def _must_hold_no_others(path: Path, verb: str) -> None:
     """Raises StoreError if the folder holds runs of many experiments; the error names the last one of that verb."""
-    inside = [] if paths.exists(path / PLAN) else [plan.parent for plan in path.glob(f"*/*/{PLAN}")]
+    inside = [] if paths.exists(path / PLAN) else [plan.parent for plan in path.glob(EACH)]
     if inside:
         last = max(inside, key=lambda run: (run.parent.name.startswith(f"{verb}-"), run.stat().st_mtime))
         what = f"is no run, and holds {len(inside)}" if len(inside) > 1 else "is no run, and holds one"
@@ -164,7 +166,7 @@ def _must_be_whole(path: Path, experiment: Experiment, history: History) -> None
 
 def runs(root: Path, wanted: Callable[[Experiment], bool]) -> Iterator[Run]:
     """Every run under `root` of a wanted experiment. Runs that cannot be read are skipped."""
-    for plan in sorted(root.glob(f"*/*/{PLAN}")):
+    for plan in sorted(root.glob(EACH)):
         with contextlib.suppress(StoreError):
             if wanted(planned(plan.parent)[0]):
                 yield load(plan.parent)

@@ -97,7 +97,7 @@ TRIES: tuple[Try, ...] = (
     ("cp -r whole more; echo garbage >> more/records.jsonl; corescale report more", 6, "corescale: more/records"),
     (
         "mkdir -p all/scan-1 all/scan-2; cp -r whole all/scan-1/1; cp -r whole all/scan-2/1; touch all/scan-2/1;"
-        " corescale report all",
+        " cp -r whole all/scan-1/.2.new; corescale report all",  # one that is being made is no run
         6,
         "corescale: all: is no run, and holds 2; name the last one: all/scan-2/1",
     ),

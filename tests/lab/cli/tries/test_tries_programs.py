@@ -7,6 +7,11 @@ from support.tries import Try, each, must_be
 
 TRIES: tuple[Try, ...] = (
     ("corescale scan -- python3 -m nofile 2>&1 | grep -c 'exit code 1: .*No module named nofile'", 4, "1"),
+    (
+        "corescale compare --prepare 'sleep x' true true 2>&1 | grep -c 'code 1: sleep: invalid time interval'",
+        4,
+        "1",
+    ),
     ("corescale scan -- perl -e 'sub {' 2>&1 | grep -c 'failed with exit code 255: Missing right curly'", 4, "1"),
     (
         "corescale scan --metric m=output:m -- sh -c 'echo notice >&2; echo mesh.dat: cannot be read; exit 7' 2>&1"
@@ -44,6 +49,22 @@ TRIES: tuple[Try, ...] = (
         'printf \'title = "t"\ncommand = "true"\nresponse = "metric:m"\n\' > m.toml; corescale study check m.toml',
         0,
         "note: the program itself must report metric:m",
+    ),
+    (
+        "corescale scan --on direct --ranks 2 -- true",
+        2,
+        "corescale: --on: the direct launcher starts one rank on one node .*; other launchers may: --on mpi or",
+    ),
+    # A key of another table.
+    (
+        "echo 'budget = \"5s\"' >> m.toml; corescale study check m.toml",
+        2,
+        "corescale: .* write it below .stop",
+    ),
+    (
+        'printf \'title = "t"\n[stop]\ntimeout = "5s"\n\' > s.toml; corescale study check s.toml',
+        2,
+        "corescale: s.toml:3: stop.timeout: unknown key 'timeout'; write it before the first .table",
     ),
 )
 

@@ -53,7 +53,7 @@ def test_a_mask_of_the_configuration_is_shared_out(two_cores: Machine) -> None:
 
 def test_mpiruns_reason_is_the_first_paragraph_between_its_rules() -> None:
     rule = "-" * 74
-    assert boxed(f"noise\n{rule}\nThere are\nno slots:\n\n  x\n{rule}\n") == "There are no slots:"
+    assert boxed(f"noise\n{rule}\nThere are\nno slots:\n\n  x\n{rule}\n") == "There are no slots: x"
     assert boxed(f"{rule}\none only\n{rule}\nmore\n") == "one only"
     assert boxed("killed") == ""
 
