@@ -2,7 +2,6 @@
 """The configurations of an experiment: which there are, and what each launches."""
 
 import functools
-import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -46,9 +45,8 @@ def configurations(experiment: Experiment) -> tuple[Configuration, ...]:
     is replaced.
     """
     by_levels, by_p = _omissions(experiment)
-    grid = (choice for choice in _grid(experiment) if not by_levels(choice))
-    launched = (chosen for chosen in (configuration(experiment, choice) for choice in grid)
-                if not by_p(dict(chosen.levels), chosen.layout.p))  # fmt: skip
+    every = (configuration(experiment, choice) for choice in _grid(experiment, by_levels))
+    launched = (chosen for chosen in every if not by_p(dict(chosen.levels), chosen.layout.p))
     serial = [_serial(experiment)] if experiment.has_serial else []
     return tuple(dict.fromkeys([baseline(experiment), *launched, *serial]))
 
@@ -101,9 +99,10 @@ def omitted(experiment: Experiment, chosen: Configuration) -> bool:
 
 
 Levels = Mapping[str, Level]
+Omit = Callable[[Levels], bool]
 
 
-def _omissions(experiment: Experiment) -> tuple[Callable[[Levels], bool], Callable[[Levels, int], bool]]:
+def _omissions(experiment: Experiment) -> tuple[Omit, Callable[[Levels, int], bool]]:
     """Whether levels are left out by a selection that names only levels; and, with their p, by one that names p too.
 
     Each selection's levels are looked up once for each factor: a grid may have a million combinations.
@@ -132,8 +131,7 @@ def _omissions(experiment: Experiment) -> tuple[Callable[[Levels], bool], Callab
         return any(matches(levels, factors_) for factors_ in alone)
 
     def by_p(levels: Levels, p: int) -> bool:
-        beyond = (factors_ for factors_, sign, limit in limited if (p < limit if sign == "<" else p > limit))
-        return any(matches(levels, factors_) for factors_ in beyond)
+        return any(matches(levels, of) for of, sign, limit in limited if (p < limit if sign == "<" else p > limit))
 
     return by_levels, by_p
 
@@ -245,21 +243,16 @@ def combinations(experiment: Experiment) -> int:
     return sum(1 for _ in _decided(experiment, deciding)) * math.prod(len(factor.levels) for factor in others)
 
 
-def _grid(experiment: Experiment) -> Iterator[dict[str, Level]]:
-    """Every combination. For `tune`, a factor that has no effect at the levels of the deciding factors keeps the
-    baseline's level."""
+def _grid(experiment: Experiment, omit: Omit) -> Iterator[dict[str, Level]]:
+    """Every combination that is not omitted. For `tune`, a factor that has no effect at the levels of the deciding
+    factors keeps the baseline's level."""
     now = dict(baseline(experiment).levels)
     deciding, others = _apart(experiment)
     for decided in _decided(experiment, deciding):
-        threads = configuration(experiment, now | decided).layout.threads_per_rank
-        alone = experiment.makes_threads and threads == 1
+        alone = experiment.makes_threads and configuration(experiment, now | decided).layout.threads_per_rank == 1
         known = {f.name: _known(experiment, f, decided[f.name]) for f in deciding}
-        idle = {f.name for f in others if f.how.idle(f.name, known, one_thread=alone)}
-        idle = idle if experiment.verb == "tune" else set()
-        yield from (
-            decided | choice
-            for choice in _choices({f.name: (now[f.name],) if f.name in idle else f.levels for f in others})
-        )
+        idle = {f.name for f in others if experiment.verb == "tune" and f.how.idle(f.name, known, one_thread=alone)}
+        yield from _choices({f.name: (now[f.name],) if f.name in idle else f.levels for f in others}, decided, omit)
 
 
 def _apart(experiment: Experiment) -> tuple[list[Factor], list[Factor]]:
@@ -280,13 +273,22 @@ def _known(experiment: Experiment, factor: Factor, level: Level) -> Level:
     return experiment.baseline.allocator if factor.kind == "allocator" and level == INHERITED else level
 
 
-def _choices(levels: Mapping[str, Sequence[Level]]) -> Iterator[dict[str, Level]]:
-    return (dict(zip(levels, chosen, strict=True)) for chosen in itertools.product(*levels.values()))
+def _choices(
+    levels: Mapping[str, Sequence[Level]], known: dict[str, Level] | None = None, omit: Omit = lambda _: False
+) -> Iterator[dict[str, Level]]:
+    """The known levels with every choice of the others. What is omitted by its first levels is combined no further."""
+    known = known or {}
+    if omit(known):
+        return
+    left = [name for name in levels if name not in known]
+    if not left:
+        yield known
+    for level in levels[left[0]] if left else ():
+        yield from _choices(levels, {**known, left[0]: level}, omit)
 
 
 def _serial(experiment: Experiment) -> Configuration:
-    now = baseline(experiment)
-    levels = {factor.name: factor.how.serial(now[factor.name]) for factor in experiment.factors}
+    levels = {factor.name: factor.how.serial(baseline(experiment)[factor.name]) for factor in experiment.factors}
     return Configuration((("command", SERIAL), *levels.items()), Layout())
 
 
