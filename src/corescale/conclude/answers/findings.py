@@ -21,7 +21,7 @@ import numpy as np
 from corescale.conclude import stats
 from corescale.conclude.answers.claim_verdicts import Verdict, absent, judge, judged, lacking, said
 from corescale.conclude.frame import selected
-from corescale.conclude.stats import Interval
+from corescale.conclude.stats import Floats, Interval
 from corescale.declare.claimed_range import Claim
 from corescale.declare.experiment import Experiment
 from corescale.declare.outputs import Finding, Normalise, Selection
@@ -77,22 +77,43 @@ def answers(found: "pd.DataFrame", experiment: Experiment, finding: Finding) -> 
     for side in finding.sides.values():
         if name := next((name for name in side if name in BLOCK), ""):
             raise UsageError(f"{name} cannot be compared within a block", where=f"finding {finding.name}")
-    lost = {tuple(at.items()): rows for at, rows in groups(found, finding.each, finding.where, failed=True)}
+    marked = _marked(found, experiment, finding)
+    lost = {tuple(at.items()): rows for at, rows in groups(marked, finding.each, finding.where, failed=True)}
     crowded = {name: of for name, of in finding.where.items() if name != "oversubscribed"}
-    every = dict.fromkeys(tuple(at.items()) for at, _ in groups(found, finding.each, crowded))
-    asked = [*groups(found, finding.each, finding.where)]
-    if asked:
-        values = _values(found, finding)
-        asked = [(at, rows.join(values)) for at, rows in asked]
-    among = found[selected(found, {name: of for name, of in finding.where.items() if name == "oversubscribed"})]
-    by = references(found, finding)
+    every = dict.fromkeys(tuple(at.items()) for at, _ in groups(marked, finding.each, crowded))
+    by = references(marked, finding)
     made = {
-        (key := tuple(at.items())): _answer(rows, found, among, by, lost.get(key, found[:0]), experiment, finding, at)
-        for at, rows in asked
+        (key := tuple(at.items())): _answer(rows, marked, by, lost.get(key, marked[:0]), experiment, finding, at)
+        for at, rows in groups(marked, finding.each, finding.where)
     }
     for at in (at for at in every | lost if at not in made):
         made[at] = missing(finding, dict(at), absent(found, {**finding.where, **dict(at)}))
     return tuple(made.values()) or (missing(finding, {}, absent(found, finding.where)),)
+
+
+def _marked(found: "pd.DataFrame", experiment: Experiment, finding: Finding) -> "pd.DataFrame":
+    """The columns that the finding reads, and what its answers are made from.
+
+    Of a launch that succeeded, `_log` and `_y`, the value that is averaged for each side. `_a` and `_b`: whether the
+    launch is of this side. `_block` and `_cell` number its block and its levels of the factors that neither side names,
+    and `_at` names these levels. One pass over all launches is far cheaper than one for each answer.
+    """
+    reads = {*BLOCK, "status", "oversubscribed", "p", "bandwidth", *finding.used()}
+    apart = {*finding.a, *(finding.b or ()), *finding.each, *BLOCK}
+    cell = [factor.name for factor in experiment.factors if factor.name not in apart]
+    marked = found[[name for name in found if name in reads or name in cell]]
+    good = marked[marked["status"] == "ok"]
+    logs = logarithms(good, finding)
+    among = found[selected(found, {name: of for name, of in finding.where.items() if name == "oversubscribed"})]
+    cells = marked.groupby(cell).ngroup() if cell else 0
+    marked = marked.assign(_log=logs, _y=_compared(good, logs, finding), _cell=cells)
+    first = marked[["_cell", *cell]].drop_duplicates("_cell")
+    named = {
+        k: " ".join(f"{name}={level}" for name, level in zip(cell, levels, strict=True))
+        for k, *levels in first.itertuples(index=False, name=None)
+    }
+    sides = {f"_{name}": selected(marked, side, among) for name, side in finding.sides.items()}
+    return marked.assign(_block=marked.groupby(BLOCK).ngroup(), _at=marked["_cell"].map(named), **sides)
 
 
 def groups(
@@ -114,73 +135,64 @@ def groups(
 
 def _answer(
     rows: "pd.DataFrame",
-    found: "pd.DataFrame",
-    among: "pd.DataFrame",
+    marked: "pd.DataFrame",
     by: "pd.DataFrame",
     failed: "pd.DataFrame",
     experiment: Experiment,
     finding: Finding,
     at: Mapping[str, Level],
 ) -> Answer:
-    """The answer at these levels, from `failed` rows and from `rows` that succeeded, with their values.
-
-    `among`: the rows whose levels an extreme such as max is of. `by`: the rows by which the launches are divided.
-    """
-    sides = {name: rows[selected(rows, side, among)] for name, side in finding.sides.items()}
+    """The answer at these levels, from `rows` that succeeded and `failed` ones, out of all that are marked. `by`: the
+    rows by which the launches are divided."""
+    sides = {name: rows[rows[f"_{name}"]] for name in finding.sides}
     for name, side in finding.sides.items():
-        if sides[name]["_log"].notna().sum() == 0:
-            return missing(finding, at, _unmeasured(finding, found, sides[name], {**finding.where, **at, **side}))
-    compared = rows.loc[sides["a"].index.union(sides.get("b", sides["a"]).index)]
-    if "b" in sides and sides["a"].index.equals(sides["b"].index):
+        if not sides[name]["_log"].notna().any():
+            return missing(finding, at, _unmeasured(finding, marked, sides[name], {**finding.where, **at, **side}))
+    if "b" in sides and rows["_a"].equals(rows["_b"]):
         return missing(finding, at, f"{said(finding.a)} and {said(finding.b or {})} are the same launches here")
-    chosen = ""
+    compared, chosen = rows[rows["_a"] | rows["_b"]] if "b" in sides else sides["a"], ""
     if finding.best:
         sides["b"], chosen = best(sides["b"], finding.best)
-    apart = {*finding.a, *(finding.b or ()), *at, *BLOCK}
-    cell = [factor.name for factor in experiment.factors if factor.name not in apart]
-    differences = _within(sides["a"], cell) - (_within(sides["b"], cell) if "b" in sides else 0)
-    if (differences := differences.dropna()).empty:
+    shape = int(rows["_cell"].max()) + 1, int(rows["_block"].max()) + 1
+    differences = _within(sides["a"], shape) - (_within(sides["b"], shape) if "b" in sides else 0)
+    known = ~np.isnan(differences)
+    if not known.any():
         return missing(finding, at, "the two sides were never measured in the same block")
-    table = differences.unstack(BLOCK)
-    table = table[table.notna().mean(axis=1) > MOSTLY].dropna(axis="columns")
-    if table.empty:
+    mostly = known[:, known.any(axis=0)].mean(axis=1) > MOSTLY
+    cells, table = mostly.nonzero()[0].tolist(), differences[mostly]
+    table = table[:, ~np.isnan(table).any(axis=0)]
+    if not table.size:
         return missing(finding, at, "too many launches failed")
-    on_both_sides = compared.assign(_all=0).set_index(["_all", *cell]).index.isin(table.index)
-    if why := lacking(compared[on_both_sides], finding.needs):
+    if why := lacking(compared[compared["_cell"].isin(cells)], finding.needs):
         return missing(finding, at, why)
-    lost = _left_out([failed[selected(failed, side, among)] for side in finding.sides.values()], table, cell)
+    lost = _left_out(failed, finding, cells)
     confidence = experiment.stop.confidence
     shown = float if finding.difference else math.exp
-    rows_of = table.to_numpy()
-    ratio = stats.hodges_lehmann(table.mean(axis=0).to_numpy(), confidence).map(shown)
-    cells = {_at(table, k, cell): stats.hodges_lehmann(row, confidence).map(shown) for k, row in enumerate(rows_of)}
-    shared = [stats.hodges_lehmann(row, 1 - (1 - confidence) / len(table)).map(shown) for row in rows_of]
-    verdict = judged(finding, ratio, list(cells.values()), shared)
+    named = dict(zip(compared["_cell"], compared["_at"], strict=True))
+    ratio = stats.hodges_lehmann(table.mean(axis=0), confidence).map(shown)
+    found = {named[k]: stats.hodges_lehmann(row, confidence).map(shown) for k, row in zip(cells, table, strict=True)}
+    shared = [stats.hodges_lehmann(row, 1 - (1 - confidence) / len(table)).map(shown) for row in table]
+    verdict = judged(finding, ratio, list(found.values()), shared)
+    scattered = table.mean(axis=0, keepdims=True) if finding.general else table
     return Answer(
         finding,
         at,
         ratio,
         "open" if lost and verdict == "holds" else verdict,
-        _extremes(cells),
-        None if finding.general or finding.several or len(cells) < 2 else _against(cells, finding),
+        _extremes(found),
+        None if finding.general or finding.several or len(found) < 2 else _against(found, finding),
         tuple(sorted(int(p) for p in compared[compared["oversubscribed"]]["p"].unique())),
         failed=lost,
         chosen=chosen,
         rows=launched(compared, by, finding),
-        scatter=float((table.mean(axis=0).to_frame().T if finding.general else table).std(axis=1, ddof=1).max()),
+        scatter=float(scattered.std(axis=1, ddof=1).max()) if table.shape[1] > 1 else math.nan,
     )
 
 
-def _left_out(failed: Sequence["pd.DataFrame"], table: "pd.DataFrame", cell: Sequence[str]) -> tuple[str, ...]:
-    """The levels that the table lacks and at which launches of a side failed."""
-    names = ["_all", *cell]
-    lost = {
-        key: _at(rows, 0, cell)
-        for side in failed
-        if not side.empty
-        for key, rows in side.assign(_all=0).set_index(names).groupby(names)
-    }
-    return tuple(at for key, at in lost.items() if key not in table.index)
+def _left_out(failed: "pd.DataFrame", finding: Finding, cells: Sequence[int]) -> tuple[str, ...]:
+    """The levels that are not among these cells and at which launches of a side failed."""
+    sides = [failed[failed[f"_{name}"] & ~failed["_cell"].isin([-1, *cells])] for name in finding.sides]
+    return tuple(dict.fromkeys(at for side in sides for at in side.sort_values("_cell")["_at"]))
 
 
 def best(rows: "pd.DataFrame", column: str) -> tuple["pd.DataFrame", str]:
@@ -205,18 +217,11 @@ def _against(cells: Mapping[str, Interval], finding: Finding) -> tuple[str, Inte
 def logarithms(rows: "pd.DataFrame", finding: Finding) -> "pd.Series":
     """log y; if the finding normalises, minus the log y of the row's reference in its block."""
     values = rows[finding.y].astype("float64")
-    logs = values.where(values > 0).map(np.log, na_action="ignore")
+    logs = values.where(values > 0).apply(np.log)
     if finding.normalise is None:
         return logs
     relative = logs - _reference(rows.assign(_log=logs), finding.normalise, finding.where)
     return -relative if finding.normalise.inverse else relative
-
-
-def _values(found: "pd.DataFrame", finding: Finding) -> "pd.DataFrame":
-    """All launches that succeeded, with `_log` and with `_y`, the value that is averaged for each side."""
-    good = found[found["status"] == "ok"]
-    logs = logarithms(good, finding)
-    return logs.rename("_log").to_frame().assign(_y=_compared(good, logs, finding))
 
 
 def _compared(rows: "pd.DataFrame", logs: "pd.Series", finding: Finding) -> "pd.Series":
@@ -236,20 +241,19 @@ def _reference(rows: "pd.DataFrame", normalise: Normalise, where: Selection) -> 
     return rows.join(means, on=keys)["_reference"]
 
 
-def _within(rows: "pd.DataFrame", cell: Sequence[str]) -> "pd.Series":
-    """The mean of the compared values, by cell and block."""
-    return rows.assign(_all=0).groupby(["_all", *cell, *BLOCK])["_y"].mean()
+def _within(rows: "pd.DataFrame", shape: tuple[int, int]) -> Floats:
+    """The mean of the compared values, by cell and block; NaN if there are none."""
+    known = rows[rows["_y"].notna() & (rows["_cell"] >= 0)]
+    places = np.ravel_multi_index((known["_cell"].to_numpy(), known["_block"].to_numpy()), shape)
+    sums, counts = (np.bincount(places, of, math.prod(shape)) for of in (known["_y"].to_numpy(), None))
+    with np.errstate(invalid="ignore"):
+        return np.reshape(sums / counts, shape)
 
 
 def _extremes(cells: Mapping[str, Interval]) -> tuple[tuple[str, float], ...]:
     estimates = {at: found.estimate for at, found in cells.items()}
     ends = (min(estimates, key=estimates.__getitem__), max(estimates, key=estimates.__getitem__))
     return tuple((at, estimates[at]) for at in ends) if len(cells) > 1 else ()
-
-
-def _at(table: "pd.DataFrame", row: int, cell: Sequence[str]) -> str:
-    levels = dict(zip(table.index.names, table.index[row] if cell else (0,), strict=True))
-    return " ".join(f"{name}={levels[name]}" for name in cell)
 
 
 def _unmeasured(finding: Finding, found: "pd.DataFrame", side: "pd.DataFrame", wanted: Selection) -> str:
