@@ -16,6 +16,7 @@ from typing import Any, Literal, cast
 import matplotlib as mpl
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
@@ -415,7 +416,10 @@ def _svg(alternative: str, figure: Figure, paper: str) -> str:
     """The SVG of a figure. Matplotlib's style element is replaced by attributes, because it would apply to the whole
     page."""
     file = io.StringIO()
-    figure.savefig(file, format="svg", facecolor=paper, metadata={"Date": None, "Creator": None})
+    figure.set_facecolor(paper)
+    # Figure.savefig() draws the whole figure once more, without output, for a layout that drawing makes anyway.
+    canvas: Any = FigureCanvasSVG(figure)
+    canvas.print_svg(file, metadata={"Date": None, "Creator": None})
     drawn = re.sub(r"<(metadata|style)\b.*?</\1>", "", file.getvalue(), flags=re.DOTALL)
     drawn = re.sub(r'<a xlink:href="([^"]*)" target="_blank">', r'<g role="graphics-symbol" aria-label="\1">', drawn)
     drawn = drawn.replace("</a>", "</g>")

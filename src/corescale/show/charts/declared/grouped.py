@@ -47,10 +47,11 @@ def _grouped(asked: Asked, kind: SeriesKind) -> Chart:
                 label = ", ".join(filter(None, named_by))
                 parts = (row, column, label if chart.colour != chart.x else "")
                 head = "".join(f"{part}, " for part in parts if part)
+                cells = dict(iter(some.groupby(chart.x)))
                 marks = tuple(
-                    asked.mark(cell, at if numbers else str(at), f"{head}{named(chart.x, at)}", shown)
+                    asked.mark(cells[at], at if numbers else str(at), f"{head}{named(chart.x, at)}", shown)
                     for at in levels
-                    if not (cell := some[some[chart.x] == at]).empty
+                    if at in cells
                 )
                 if marks:
                     series.append(Series(kind, label, marks, slot, style))

@@ -85,9 +85,10 @@ class Asked:
         if not name:
             yield 0, "", rows
             return
+        parts = dict(iter(rows.groupby(name)))
         for place, level in enumerate(self.levels(name)):
-            if not (chosen := rows[rows[name] == level]).empty:
-                yield place, named(name, level), chosen
+            if level in parts:
+                yield place, named(name, level), parts[level]
 
     def logs(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Mean logarithm of y, with a row for each block and a column for each level of x, in ascending order."""
