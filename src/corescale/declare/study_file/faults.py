@@ -123,6 +123,6 @@ def _line(text: str, where: Sequence[str | int]) -> int:
             [None for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(here, keys, strict=False))]
         )
         fits = number is None or index is None or index == number
-        if common == len(here) and common > depth and fits:
+        if common in (len(here), len(keys)) and common > depth and fits:
             best, depth = place, common
     return best

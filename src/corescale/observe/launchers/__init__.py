@@ -99,7 +99,12 @@ def able(name: str, experiment: Experiment) -> type[Launcher]:
         if absent and reasons[0].startswith(absent):
             raise UnavailableError(f"the {each} launcher {absent}")
         why[each] = reasons[0]
-    others = [each for each, kind in LAUNCHERS.items() if each not in why and kind.starts_ranks]
+    others = [
+        each
+        for each, kind in LAUNCHERS.items()
+        if each not in why and kind.starts_ranks
+        if all(kind.cannot(layout) in (None, kind.cannot(Layout())) for layout in layouts)
+    ]
     remedy = f"other launchers may: --on {' or --on '.join(others)}" if others else ""
     what = "; ".join(f"the {each} launcher {reason}" for each, reason in why.items())
     raise UsageError(what, where="--on", remedy=remedy)

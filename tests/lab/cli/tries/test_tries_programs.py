@@ -55,6 +55,16 @@ TRIES: tuple[Try, ...] = (
         2,
         "corescale: --on: the direct launcher starts one rank on one node .*; other launchers may: --on mpi or",
     ),
+    (
+        "corescale scan --on direct --nodes 2 -- true",
+        2,
+        "corescale: --on: the direct launcher .*; other launchers may: --on slurm or",
+    ),
+    (
+        "printf 'title = \"t\"\n\n[factor.t]\nlevels = [1]\n' > t.toml; corescale study check t.toml",
+        2,
+        "corescale: t.toml:3: factor: unknown key 'factor'; did you mean factors",
+    ),
     # A key of another table.
     (
         "echo 'budget = \"5s\"' >> m.toml; corescale study check m.toml",
