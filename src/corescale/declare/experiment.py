@@ -212,7 +212,8 @@ class Experiment(Launching):
                 source = constraint.metric if constraint.metric in metric_sources.UNKEYED else "SOURCE"
                 typed = "--subject-to", f"--metric {constraint.metric}={source}"
                 where, line = ("constraints", f'metrics.{constraint.metric} = "{source}"') if self.study.name else typed
-                raise UsageError(f"no metric {constraint.metric!r}", where=where, remedy=f"declare it: {line}")
+                what = "" if source != "SOURCE" else f", from {', '.join(metric_sources.WRITTEN)}"
+                raise UsageError(f"no metric {constraint.metric!r}", where=where, remedy=f"declare it: {line}{what}")
         return self
 
     @model_validator(mode="after")

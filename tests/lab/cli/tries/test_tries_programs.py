@@ -65,6 +65,11 @@ TRIES: tuple[Try, ...] = (
         2,
         "corescale: t.toml:3: factor: unknown key 'factor'; did you mean factors",
     ),
+    (
+        "corescale tune --subject-to 'wall<=1' -- true",
+        2,
+        "corescale: --subject-to: no metric 'wall'; declare it: --metric wall=SOURCE, from stdout-size, ",
+    ),
     # A key of another table.
     (
         "echo 'budget = \"5s\"' >> m.toml; corescale study check m.toml",
