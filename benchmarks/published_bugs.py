@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Published scaling bugs in their projects' own programs, explained: scripts/bench published_bugs [--get] [NAME ...].
 
---get installs the programs that are packages, and writes the inputs of all, in FOLDER. Three are no packages of
-the version that a report is about: whoever has built one puts it where its command looks. Without --get, each is
-explained once.
+--get installs the programs that are packages, builds those whose sources are fetched, and writes the inputs of all, in
+FOLDER. Three are neither: whoever has built one puts it where its command looks. Without --get, each is explained once.
 """
 
 import argparse
@@ -51,6 +50,16 @@ table = random.random((200, 30_000))
 lightgbm.LGBMRegressor(n_estimators=20).fit(table, table[:, 0])
 """
 
+REFERENCE = """
+import random
+drawn = random.Random(1)
+for chromosome in range(24):
+    print(f">chr{chromosome}")
+    bases = "".join(drawn.choices("ACGT", k=1_000_000))
+    for at in range(0, len(bases), 100):
+        print(bases[at : at + 100])
+"""
+
 POINTERS = """
 #include <boost/shared_ptr.hpp>
 #include <cstdlib>
@@ -73,6 +82,12 @@ int main(int, char** word) {
   for (auto& one : made) one.join();
 }
 """
+
+
+def _sources(project: str, commit: str) -> str:
+    """Fetches the project's files as of the commit, in a folder of its name."""
+    name = project.partition("/")[2]
+    return f"[ -d {name} ] || git clone -q https://github.com/{project}\ngit -C {name} checkout -q {commit}\n"
 
 
 @dataclass(frozen=True)
@@ -103,6 +118,16 @@ BUGS = {
         "g++ -std=c++17 -O2 -g -pthread -o pointers pointers.cpp",
         ("./pointers", "{threads}"),
     ),
+    "state_pool": Bug(
+        "https://github.com/kokkos/kokkos/pull/4218",
+        _sources("kokkos/kokkos", "4482a5703")
+        + "cmake -S kokkos -B kokkos/build -DKokkos_ENABLE_OPENMP=ON -DCMAKE_INSTALL_PREFIX=$PWD/kokkos/installed\n"
+        "cmake --build kokkos/build -j 2 && cmake --install kokkos/build\n"
+        "g++ -std=c++14 -O3 -g -fopenmp -I kokkos/installed/include -o random_numbers"
+        " kokkos/example/tutorial/Algorithms/01_random_numbers/random_numbers.cpp"
+        " -L kokkos/installed/lib -lkokkoscontainers -lkokkoscore -ldl",
+        ("./random_numbers", "20000000", "1"),
+    ),
     "spinning": Bug(
         "https://github.com/scikit-learn/scikit-learn/issues/30662",
         "[ -d python ] || python3 -m venv python\npython/bin/pip -q install scikit-learn==1.6.1",
@@ -120,6 +145,18 @@ BUGS = {
         "[ -f reads.bam ] || python3 reads.py | samtools/samtools view -b -o reads.bam -",
         ("samtools/samtools", "sort", "-u", "-@", "{threads}", "-o", "sorted.bam", "reads.bam"),
     ),
+    "serial_sort": Bug(
+        "https://github.com/ksahlin/strobealign/pull/386",
+        _sources("ksahlin/strobealign", "v0.12.0")
+        + "cmake -S strobealign -B strobealign/build -DCMAKE_BUILD_TYPE=RelWithDebInfo\n"
+        "cmake --build strobealign/build -j 2 --target strobealign\npython3 reference.py >reference.fa",
+        ("strobealign/build/strobealign", "-t", "{threads}", "--create-index", "-r", "150", "reference.fa"),
+    ),
+    "serial_finish": Bug(
+        "https://github.com/lh3/minibwa/pull/8",
+        _sources("lh3/minibwa", "c42d875") + "make -s -j 2 -C minibwa\npython3 reference.py >reference.fa",
+        ("minibwa/minibwa", "index", "-t", "{threads}", "reference.fa", "reference"),
+    ),
     "serial_start": Bug(
         "https://github.com/lightgbm-org/LightGBM/issues/4037",
         "[ -d boosting ] || python3 -m venv boosting\n"
@@ -132,6 +169,7 @@ BUGS = {
 def get(names: Sequence[str]) -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     files = {"fit.py": FIT, "reads.py": READS, "tree.py": TREE, "wide.py": WIDE, "pointers.cpp": POINTERS}
+    files["reference.py"] = REFERENCE
     for file, text in files.items():
         (FOLDER / file).write_text(text)
     for name in names:

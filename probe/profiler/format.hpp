@@ -18,7 +18,7 @@ enum State : std::uint32_t {
   allocating,  // inside the malloc family
   locking,     // waits for a mutex, a read-write lock, a critical section
   barrier,     // waits at a barrier, or at the end of a parallel region
-  joining,     // waits for a thread to end
+  joining,     // waits for a thread or a child to end
   blocked,     // waits for time or a descriptor, or for an event from another thread while no thread computes
   message,     // in a call of MPI
   spinning,    // in a spin lock, or yields again and again

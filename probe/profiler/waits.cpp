@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 (more than 300 lines: each function that waits)
 // Waiting. If possible, each function is first tried without waiting. So only a real wait costs a reading of clocks.
 #include <linux/futex.h>
 #include <poll.h>
@@ -7,8 +7,10 @@
 #include <semaphore.h>
 #include <stdarg.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <threads.h>
 #include <unistd.h>
 
@@ -243,6 +245,11 @@ CORESCALE_EXPORT int poll(pollfd* files, nfds_t count, int milliseconds) {
                       : real_poll(files, count, milliseconds);
 }
 
+CORESCALE_EXPORT int ppoll(pollfd* files, nfds_t count, const timespec* length, const sigset_t* mask) {
+  REAL(ppoll, int(pollfd*, nfds_t, const timespec*, const sigset_t*));
+  return waited(blocked, real_ppoll, files, count, length, mask);
+}
+
 CORESCALE_EXPORT int epoll_wait(int file, epoll_event* events, int most, int milliseconds) {
   REAL(epoll_wait, int(int, epoll_event*, int, int));
   return milliseconds ? waited(blocked, real_epoll_wait, file, events, most, milliseconds)
@@ -252,6 +259,36 @@ CORESCALE_EXPORT int epoll_wait(int file, epoll_event* events, int most, int mil
 CORESCALE_EXPORT int select(int count, fd_set* read, fd_set* write, fd_set* other, timeval* length) {
   REAL(select, int(int, fd_set*, fd_set*, fd_set*, timeval*));
   return waited(blocked, real_select, count, read, write, other, length);
+}
+
+CORESCALE_EXPORT int epoll_pwait(int file, epoll_event* events, int most, int milliseconds,
+                                 const sigset_t* mask) {
+  REAL(epoll_pwait, int(int, epoll_event*, int, int, const sigset_t*));
+  return milliseconds ? waited(blocked, real_epoll_pwait, file, events, most, milliseconds, mask)
+                      : real_epoll_pwait(file, events, most, milliseconds, mask);
+}
+
+CORESCALE_EXPORT int pselect(int count, fd_set* read, fd_set* write, fd_set* other, const timespec* length,
+                             const sigset_t* mask) {
+  REAL(pselect, int(int, fd_set*, fd_set*, fd_set*, const timespec*, const sigset_t*));
+  return waited(blocked, real_pselect, count, read, write, other, length, mask);
+}
+
+CORESCALE_EXPORT pid_t wait(int* status) {
+  REAL(wait, pid_t(int*));
+  return waited(joining, real_wait, status);
+}
+
+CORESCALE_EXPORT pid_t waitpid(pid_t child, int* status, int options) {
+  REAL(waitpid, pid_t(pid_t, int*, int));
+  return options & WNOHANG ? real_waitpid(child, status, options)
+                           : waited(joining, real_waitpid, child, status, options);
+}
+
+CORESCALE_EXPORT pid_t wait4(pid_t child, int* status, int options, rusage* used) noexcept {
+  REAL(wait4, pid_t(pid_t, int*, int, rusage*));
+  return options & WNOHANG ? real_wait4(child, status, options, used)
+                           : waited(joining, real_wait4, child, status, options, used);
 }
 
 CORESCALE_EXPORT int sched_yield() noexcept {

@@ -3,6 +3,7 @@
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,25 @@ def test_a_jump_out_of_a_wait_ends_it() -> None:
 def test_a_wait_that_a_handler_makes_within_another_leaves_none_open() -> None:
     """What is computed afterwards is not booked as a wait."""
     assert awkward("wait_in_a_handler", threads=1).ledger.rows["computing"] > 0.8 * SECOND
+
+
+@pytest.mark.parametrize("call", [
+    "c.ppoll(None, 0, half, None)", "c.pselect(0, None, None, None, half, None)",
+    "c.epoll_pwait(c.epoll_create1(0), some, 1, 500, None)", "os.wait()", "os.waitpid(child, 0)", "os.wait4(child, 0)",
+])  # fmt: skip
+def test_waits_for_descriptors_and_children_are_seen(call: str) -> None:
+    code = f"""
+import ctypes, os, time
+c, half, some = ctypes.CDLL(None), (ctypes.c_long * 2)(0, 500_000_000), (ctypes.c_char * 64)()
+child = os.fork() if "os." in {call!r} else -1
+if child:
+    {call}
+else:
+    time.sleep(0.5)
+"""
+    profile = min(see(sys.executable, "-c", code).launch.profiles, key=lambda one: one.started)
+    state = "joining" if "os." in call else "blocked"
+    assert profile.threads[0].spent.get(state, 0.0) == pytest.approx(0.5, abs=0.2)
 
 
 def test_a_main_thread_that_leaves_ends_then() -> None:
