@@ -4,6 +4,7 @@
 A platform is fitted to launches of 1x1x1, 2x1x1 and 1x2x1 at two sizes: the rate of one and of two busy cores, the cost
 of a loop on two threads, and what a message between ranks costs. Other sizes, and threads and ranks beyond the
 two cores, are simulated before they are measured. A row is one of them, with its error. Everything is a median.
+The fitted launches are measured again, too: their errors say how much this machine alone changes.
 """
 
 import argparse
@@ -21,6 +22,7 @@ LARGE, SMALL = 2500, 312
 BLIND = (5000, 1250, 625)
 CALIBRATED = ("1x1x1", "2x1x1", "1x2x1")
 OVERSUBSCRIBED = ("4x1x1", "2x2x1", "1x4x1")
+LAYOUTS = (*CALIBRATED, *OVERSUBSCRIBED)
 PROBE = {"fork_join": 2e-6, "latency": 1e-6}
 """a first value of each cost in seconds; time is linear in it, so that a second one follows"""
 BANDWIDTH = 5e9
@@ -71,18 +73,22 @@ class Lab:
         return {str(k): float(v) for k, v in made.records.groupby("layout")["time"].median().items()}
 
     def fit(self) -> Fit:
-        """Each parameter from the launch that it decides, those before it being known."""
+        """Each parameter from the launch that it decides, the others being known.
+
+        A second round takes the costs of loops and messages off the times that give the rates.
+        """
         large, small = self.seconds(LARGE, CALIBRATED), self.seconds(SMALL, CALIBRATED)
         found = Fit()
-        found = replace(found, one=self.seconds(LARGE, ["1x1x1"], found)["1x1x1"] / large["1x1x1"])
-        found = replace(found, two=found.one)
-        found = replace(found, two=found.two * self.seconds(LARGE, ["2x1x1"], found)["2x1x1"] / large["2x1x1"])
-        found = self._solved(found, "fork_join", "2x1x1", small)
-        return self._solved(found, "latency", "1x2x1", small)
+        for _ in range(2):
+            found = replace(found, one=found.one * self.seconds(LARGE, ["1x1x1"], found)["1x1x1"] / large["1x1x1"])
+            found = replace(found, two=found.two * self.seconds(LARGE, ["2x1x1"], found)["2x1x1"] / large["2x1x1"])
+            found = self._solved(found, "fork_join", "2x1x1", small)
+            found = self._solved(found, "latency", "1x2x1", small)
+        return found
 
     def _solved(self, fit: Fit, name: str, layout: str, wanted: Mapping[str, float]) -> Fit:
-        probed = replace(fit, **{name: PROBE[name]})
-        without, with_it = (self.seconds(SMALL, [layout], each)[layout] for each in (fit, probed))
+        less, more = (replace(fit, **{name: value}) for value in (0.0, PROBE[name]))
+        without, with_it = (self.seconds(SMALL, [layout], each)[layout] for each in (less, more))
         slope = (with_it - without) / PROBE[name]
         return replace(fit, **{name: max(0.0, (wanted[layout] - without) / slope) if slope > 0 else 0.0})
 
@@ -97,20 +103,20 @@ def main() -> None:
         lab = Lab(Path(folder), given.runs)
         fit = lab.fit()
         print(f"fitted to 1x1x1, 2x1x1, 1x2x1 at {LARGE} and {SMALL} points:\n{fit.toml()}")
-        asked: list[tuple[int, Sequence[str]]] = [(points, (*CALIBRATED, *OVERSUBSCRIBED)) for points in BLIND]
-        asked += [(points, OVERSUBSCRIBED) for points in (LARGE, SMALL)]
-        blind = [(points, lab.seconds(points, layouts, fit)) for points, layouts in asked]
-        errors: dict[bool, list[float]] = {True: [], False: []}
+        errors: dict[str, list[float]] = {}
         print("\n| points | t x m x n | simulated, s | measured, s | error |\n|---|---|---|---|---|")
-        for points, forecast in blind:
-            measured = lab.seconds(points, [*forecast])
+        for points in (*BLIND, LARGE, SMALL):
+            forecast = lab.seconds(points, LAYOUTS, fit)
+            measured = lab.seconds(points, LAYOUTS)
             for layout, seconds in forecast.items():
-                errors[layout in OVERSUBSCRIBED].append(seconds / measured[layout] - 1)
+                within = "within the cores" if points in BLIND else "fitted before"
+                where = "beyond the cores" if layout in OVERSUBSCRIBED else within
+                error = seconds / measured[layout] - 1
+                errors.setdefault(where, []).append(error)
                 row = f"| {points} | {layout} | {seconds:.4g} | {measured[layout]:.4g}"
-                print(f"{row} | {seconds / measured[layout] - 1:+.0%} |", flush=True)
-        for beyond, found in errors.items():
+                print(f"{row} | {error:+.0%} |", flush=True)
+        for where, found in errors.items():
             typical = math.expm1(sum(abs(math.log1p(each)) for each in found) / len(found))
-            where = "beyond the cores" if beyond else "within the cores"
             print(f"{where}: typical error {typical:.1%}, worst {max(found, key=abs):+.0%}, of {len(found)}")
 
 

@@ -5,6 +5,7 @@
 #include <smpi/smpi.h>
 #include <time.h>  // NOLINT(modernize-deprecated-headers): clock_gettime
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <deque>
@@ -28,6 +29,20 @@ double cpu_seconds() {
   timespec now{};
   (clock_gettime)(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+/// The CPU seconds since `begun`, without those of reading the clock: these are more than a small piece of computing takes itself.
+double seconds_since(double begun) {
+  const double now = cpu_seconds();
+  static const double reading = [] {
+    double least = 1;
+    for (int i = 0; i < 100; ++i) {
+      const double before = cpu_seconds();
+      least = std::min(least, cpu_seconds() - before);
+    }
+    return least;
+  }();
+  return std::max(0.0, now - begun - reading);
 }
 
 /// The recent times of each piece of computing, on any rank. Ranks do equal work, so a piece is charged with the mean of the last pieces at
@@ -111,7 +126,7 @@ class SimulatedLoop final : public BlockLoop {
     charge_serial(place);
     const double begun = cpu_seconds();
     for (std::size_t b = 0; b < blocks; ++b) block(b);
-    const double spent = costs().mean(~place_of(place), cpu_seconds() - begun);
+    const double spent = costs().mean(~place_of(place), seconds_since(begun));
     charge(spent / static_cast<double>(threads_), threads_);
     if (fork_join_ > 0) simgrid::s4u::this_actor::sleep_for(fork_join_);  // seconds, whatever a core's rate
     resume_serial();
@@ -125,7 +140,7 @@ class SimulatedLoop final : public BlockLoop {
 }  // namespace
 
 void charge_serial(const void* place) {
-  if (piece() > 0) charge(costs().mean(place_of(place), cpu_seconds() - piece()), 1);
+  if (piece() > 0) charge(costs().mean(place_of(place), seconds_since(piece())), 1);
 }
 
 void resume_serial() { piece() = cpu_seconds(); }
