@@ -345,6 +345,11 @@ def test_a_quoted_command_that_only_a_shell_understands_is_refused(text: str) ->
     assert quoted.commands[0].argv == ("sh", "-c", "cat a | wc -l")
 
 
+def test_a_quoted_command_that_is_for_no_shell_is_text(machine: Machine) -> None:
+    plain = command_line.compare(CompareRequest(no_shell=True), ["echo 'a b' $HOME", "cat a|wc"], machine)
+    assert [command.argv for command in plain.commands] == [("echo", "a b", "$HOME"), ("cat", "a|wc")]
+
+
 @pytest.mark.parametrize(
     ("scan", "step", "levels"),
     [

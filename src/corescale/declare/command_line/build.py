@@ -162,7 +162,8 @@ def command(name: str, words: Sequence[str], asked: Request, where: str = "comma
     names the option that it was typed behind (`where`)."""
     shell = asked.shell
     quoted = len(words) == 1 and not shell and not paths.is_file(words[0])
-    argv = template.split(words[0], where) if quoted else tuple(words)
+    split = template.words if asked.no_shell else template.split
+    argv = split(words[0], where) if quoted else tuple(words)
     if not quoted and not shell and not asked.no_shell:
         template.must_need_no_shell(argv, where)
     if not argv or not argv[0]:
