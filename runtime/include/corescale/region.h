@@ -61,8 +61,7 @@ static inline void corescale_work(double units);
 /* Writes the file now, as the exit will do again. 0, or -1 with a line on stderr. */
 static inline int corescale_write(void);
 
-/* ---- implementation: everything below ends in an underscore and may change
- * ---------------------------------- */
+/* ---- implementation: every name below ends in an underscore and may change ---- */
 
 #if !defined(CLOCK_MONOTONIC) /* -std=c99 hides POSIX, which the C library nevertheless has */
 #define CLOCK_MONOTONIC 1
@@ -115,7 +114,7 @@ typedef struct corescale_process_ {
   char* directory;
   pthread_key_t key;
   int has_key;
-  long long started; /* tells apart processes that had the same rank and pid one after the other */
+  long long started; /* distinguishes processes that had the same rank and pid one after the other */
   int spans;
   corescale_thread_* threads;
   corescale_value_ *metrics, *checks;
@@ -126,8 +125,8 @@ typedef struct corescale_process_ {
 static inline int corescale_start_(void);
 
 /* One object per process, however many translation units and linked libraries include this header. A plug-in
- * that is loaded with its symbols kept local has its own, and writes a file of its own. The names count the
- * layouts, so that objects built with another one keep apart. */
+ * that is loaded with its symbols kept local has its own, and writes a file of its own. The names contain the number of the layout, so that
+ * objects with different layouts share nothing. */
 #define CORESCALE_SHARED_ __attribute__((weak, visibility("default")))
 #define corescale_state_ corescale_state_3_
 extern corescale_process_ corescale_state_;

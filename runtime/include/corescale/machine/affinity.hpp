@@ -5,7 +5,7 @@
 
 #include <vector>
 
-// The CPUs that threads may run on, even while a team has pinned the thread that made it.
+// The CPUs that threads may run on. The pin of a team on the thread that made it does not count.
 namespace corescale::inline v0::detail {
 
 /// The words of the kernel's mask; empty if the kernel does not report it.
@@ -39,7 +39,7 @@ class other_affinity {
   other_affinity& operator=(const other_affinity&) = delete;
 
  private:
-  cpu_mask before_;  // empty: it has them already
+  cpu_mask before_;  // empty if the thread already has the other CPUs
 };
 
 /// While it lives, the calling thread may run on all CPUs of the process.

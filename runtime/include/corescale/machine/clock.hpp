@@ -27,7 +27,7 @@ inline std::uint64_t ticks() noexcept {
 #endif
 }
 
-/// Length of a tick, from both clocks since the library was loaded: within 1% after 10 us, 0.01% after a millisecond.
+/// Length of a tick, measured by both clocks since the library was loaded: exact to 1% after 10 us, to 0.01% after 1 ms.
 double ns_per_tick() noexcept;
 
 }  // namespace corescale

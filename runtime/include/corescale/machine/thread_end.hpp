@@ -11,7 +11,7 @@ namespace corescale::inline v0::detail {
 
 /// Calls a function at the end of each thread that asked for it. Objects of this type have static storage, and live for ever.
 /// It uses a pthread key and not a thread_local object: a key's function runs after the destructors of all thread_local objects, and runs
-/// again if one of them asks even later. The first caller makes the key. That takes no lock, which a child of fork() might find held, and
+/// again if await() is called even later. The first caller makes the key. That takes no lock, which a child of fork() might find held, and
 /// no memory, which a program's operator new may take from here.
 class thread_end {
  public:
@@ -20,8 +20,7 @@ class thread_end {
   thread_end& operator=(const thread_end&) = delete;
 
   /// At the calling thread's end the function is called with `what`, which must not be null.
-  /// Throws std::bad_alloc, also if the process has no key left, because an error with a text would need
-  /// memory.
+  /// Throws std::bad_alloc, also if the process has no key left: an error with a text would need memory.
   void await(const void* what) {
     if (pthread_setspecific(key(), what)) throw std::bad_alloc();
   }
@@ -44,7 +43,7 @@ class thread_end {
   }
 
   void (*function_)(void*);
-  std::atomic<std::uint64_t> key_and_one_{0};  // 0 while there is none
+  std::atomic<std::uint64_t> key_and_one_{0};  // 0 until the key is made
 };
 
 }  // namespace corescale::detail

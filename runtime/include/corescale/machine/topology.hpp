@@ -7,8 +7,9 @@
 
 namespace corescale::inline v0 {
 
-/// Cores this process may really use at once: min(affinity of the calling thread, before a team pinned it, cgroup v1/v2 CPU quota
-/// rounded down), at least 1. Reads a few files and makes a system call (some 50 us), so keep the answer.
+/// Cores that this process may really use at once, at least 1: the lesser of the calling thread's affinity and the cgroup v1/v2 CPU quota,
+/// rounded down. If a team has pinned the thread, its affinity from before counts. Costs some 50 us for a few files and a system call, so
+/// keep the answer.
 /// Never throws.
 std::size_t usable_cores() noexcept;
 
@@ -24,12 +25,12 @@ struct cpu_place {
   int socket = 0;
   int numa_node = 0;
   int l3_domain = 0;    ///< CPUs that share one L3; without an L3, those of one NUMA node
-  bool allowed = true;  ///< this process may run on it
+  bool allowed = true;  ///< whether this process may run on it
 
   bool operator==(const cpu_place&) const = default;
 };
 
-/// Which CPU belongs to which core, socket, NUMA node and L3 domain. A test checks that `corescale doctor` gives the same for a machine.
+/// Which CPU belongs to which core, socket, NUMA node and L3 domain. `corescale doctor` shows the same.
 struct topology {
   std::vector<cpu_place> cpus;   ///< the online ones in the order of their numbers; never empty
   std::size_t most_threads = 1;  ///< min(allowed CPUs, quota rounded down), at least 1
@@ -38,8 +39,7 @@ struct topology {
   /// This machine, with the CPUs that the calling thread may use. Reads it by hwloc, or else from sysfs, which takes milliseconds.
   static topology here();
 
-  /// The same, only by sysfs. It takes 0.2 ms; hwloc takes 20, because it also loads plugins for graphics
-  /// cards.
+  /// The same, only by sysfs. It takes 0.2 ms. hwloc takes 20 ms, because it also loads plugins for graphics cards.
   static topology here_by_sysfs();
 
   /// Only from sysfs, below `root`: here() falls back to it in a build without hwloc.

@@ -24,12 +24,12 @@ constexpr std::size_t count_capacities() {
 
 }  // namespace detail
 
-/// How many capacities there are: each up to 3/8 of the address space.
+/// The number of capacities, which reach up to 3/8 of the address space.
 inline constexpr std::size_t num_capacities = detail::count_capacities();
 
 namespace detail {
 
-/// c(0) .. c(I-1), and after them a size that nothing has, so that a lookup needs no test for the end.
+/// All capacities, and after them a size that no request exceeds, so that a lookup needs no test for the end.
 inline constexpr auto capacities = [] {
   std::array<std::size_t, num_capacities + 1> table{};
   table[0] = 128;

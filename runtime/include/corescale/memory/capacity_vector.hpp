@@ -18,9 +18,9 @@ namespace corescale::inline v0 {
 /// many more. This one, when full, asks for one element more and uses all the room that it gets. Because capacities grow by half, push_back
 /// is amortised O(1), and at most a third of the memory is unused.
 ///
-/// Otherwise its functions do what those of std::vector do. References hold until the capacity changes. If a function throws, the elements
-/// are as before, provided that T moves without throwing or can be copied. A moved-from vector is empty. It has no allocator argument, and
-/// bool is a type like any other.
+/// Otherwise its functions do what those of std::vector do. References stay valid until the capacity changes. If a function throws, the
+/// elements are as before, provided that T moves without throwing or can be copied. A moved-from vector is empty. It has no allocator
+/// argument, and bool is a type like any other.
 template <class T, class Alloc = thread_alloc>
 class capacity_vector {
  public:

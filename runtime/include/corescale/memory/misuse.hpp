@@ -10,7 +10,7 @@ namespace corescale::inline v0 {
 enum class misuse {
   double_return,  ///< memory that is not in use was returned
   foreign,        ///< memory that thread_alloc did not give out was returned
-  overrun,        ///< memory behind the capacity was written
+  overrun,        ///< memory after the capacity was written
   wrong_thread,   ///< in parallel mode, a thread touched what belongs to another one (see thread_rules)
 };
 
@@ -39,8 +39,8 @@ class memory_misuse : public std::logic_error {
 using misuse_handler = void (*)(const misuse_report&);
 
 /// Replaces the handler of the process and returns the previous one; null restores the default, which throws memory_misuse. The exception
-/// reaches the caller of a function that takes a thread number. Returning memory never throws. There the exception ends the program through
-/// std::terminate, which prints what(). This library itself never prints and never exits. Thread-safe.
+/// reaches the caller of a function that takes a thread number. A function that returns memory never throws: there the exception ends the
+/// program through std::terminate, which prints what(). This library itself never prints and never exits. Thread-safe.
 misuse_handler set_misuse_handler(misuse_handler handler) noexcept;
 
 namespace detail {

@@ -15,9 +15,9 @@
 
 namespace corescale::inline v0 {
 
-/// What types with checks need to know of a program's threads to find misuse::wrong_thread.
+/// How types with checks recognise misuse::wrong_thread.
 struct thread_rules {
-  /// True while other threads may run; null if nobody can tell. corescale::in_parallel fits.
+  /// True while other threads may run; null if it is unknown. corescale::in_parallel fits.
   bool (*in_parallel)() noexcept = nullptr;
   /// Whether, in parallel mode, a thread may return memory that another thread got.
   /// The default is true, because batches make it cheap. The study's rule is false, which fits programs whose threads are meant to keep
@@ -43,9 +43,9 @@ void set_thread_rules(thread_rules rules) noexcept;
 ///
 /// Threads: each OS thread has a number. It is the least that no living thread has when the thread first asks for memory, or the number
 /// that it chose by bind_thread(). Numbers have no limit. Any thread may return any memory.
-/// Another thread's memory goes home in batches of up to 32 blocks or 64 KiB, by one atomic operation each. The rest goes home when the
-/// returning thread ends. A thread that returns such memory has 18 KB for the batches. A thread that ends gives its available memory back
-/// to the system. Its blocks in use stay valid and are accounted to its number, which a later thread may get.
+/// Another thread's memory goes home, to that thread, in batches of up to 32 blocks or 64 KiB, by one atomic operation each. The rest goes
+/// home when the returning thread ends. The batches take 18 KB in each thread that returns such memory. A thread that ends gives its
+/// available memory back to the system. Its blocks in use stay valid and are accounted to its number, which a later thread may get.
 ///
 /// Concurrency: get_memory, return_memory, create_array, delete_array, thread and bind_thread may be called by any thread at any time.
 /// Functions that take a thread number may be called by that thread at any time, and by others in sequential mode. hold_memory and free_all
@@ -59,8 +59,8 @@ void set_thread_rules(thread_rules rules) noexcept;
 template <bool Checked = false>
 class basic_thread_alloc {
  public:
-  /// At least min_bytes bytes. Sets capacity to their number; all are usable. The alignment is 32 bytes if capacity is 128 or more, else
-  /// 16. Throws std::bad_alloc.
+  /// At least min_bytes bytes. Sets capacity to the usable bytes. The alignment is 32 bytes if capacity is 128 or more, else 16. Throws
+  /// std::bad_alloc.
   [[nodiscard]] static void* get_memory(std::size_t min_bytes, std::size_t& capacity) {
     const std::size_t size_class = detail::size_class(min_bytes);
     detail::block* const taken = take(size_class);
@@ -68,12 +68,12 @@ class basic_thread_alloc {
     return taken->memory();
   }
 
-  /// The same, with an alignment that is any power of two. Above 32 bytes it takes up to `alignment` bytes more.
+  /// The same, with an alignment that is any power of two. An alignment above 32 bytes takes up to `alignment` bytes more.
   [[nodiscard]] static void* get_memory(std::size_t min_bytes, std::size_t& capacity, std::size_t alignment);
 
-  /// Takes back what get_memory() gave, once. Anything else is misuse: undefined, unless it is found. A second return of a block that is
-  /// still kept is always found; types with checks find the rest. Then the handler of misuse is called. If it throws, as the default one
-  /// does, the program ends through std::terminate, which prints what the exception says.
+  /// Takes back what get_memory() gave, once. Anything else is misuse. A second return of a block that is still kept is always found; types
+  /// with checks find the rest. Misuse that is found calls the handler of misuse; other misuse is undefined behaviour. If the handler
+  /// throws, as the default one does, the program ends through std::terminate, which prints what the exception says.
   static void return_memory(void* memory) noexcept {
     if constexpr (Checked) {
       pool::give_checked(memory);
@@ -117,7 +117,7 @@ class basic_thread_alloc {
   static std::size_t thread() { return pool::attached().number; }
 
   /// Makes the calling thread the owner of that number's memory; what it got before stays with its old number. Returns false and changes
-  /// nothing while another living thread has the number. For the owner of a team who wants the team's ids as numbers here.
+  /// nothing while another living thread has the number. Use it to give a team's threads their ids as numbers.
   static bool bind_thread(std::size_t number) { return threads::bind(number); }
 
   /// All memory in use that checked code got under that number, in no particular order: for finding leaks.

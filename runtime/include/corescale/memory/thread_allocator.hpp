@@ -12,8 +12,8 @@
 
 namespace corescale::inline v0 {
 
-/// What allocate_at_least() gives: room for count elements. If the standard library has such a type, it is
-/// that one, because its containers ask for it.
+/// The result of allocate_at_least(): room for count elements. The standard library's own type, if it has one, because its containers ask
+/// for it.
 #ifdef __cpp_lib_allocate_at_least
 template <class T>
 using allocation = std::allocation_result<T*>;

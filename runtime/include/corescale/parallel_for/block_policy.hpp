@@ -24,7 +24,7 @@ struct loop_description {
   const calibration& machine = shipped_calibration;  ///< must outlive the description
 };
 
-/// The most counters that a loop has: with more threads, some of them share one.
+/// The most counters that a loop has. If a loop has more threads, some of them share a counter.
 inline constexpr std::uint32_t most_counters = 256;
 
 /// How a loop is divided.

@@ -11,9 +11,9 @@ namespace corescale::inline v0 {
 /// times are those of empty rounds. If other threads may take over a thread's share, a loop loses only the mean delay of its threads; on
 /// two threads that is half of fork_cold.
 struct calibration {
-  double claim_own = 10;      ///< an atomic addition to a line that nobody else touches
-  double line_near = 80;      ///< a line comes from another core of the L3 domain
-  double line_far = 200;      ///< a line comes from another L3 domain
+  double claim_own = 10;      ///< an atomic addition to a cache line that no other thread touches
+  double line_near = 80;      ///< transfer of a cache line from another core of the L3 domain
+  double line_far = 200;      ///< transfer of a cache line from another L3 domain
   double fork_hot = 300;      ///< fork and join of two threads that spin
   double fork_thread = 60;    ///< each further thread adds this
   double fork_cold = 10'000;  ///< fork and join of threads that sleep; a loop learns whether its forks pay

@@ -15,7 +15,8 @@ namespace corescale::inline v0 {
 class process_wide_team {
  public:
   /// A call inside one of its own workers uses threads that the outer loop leaves idle; these are divided among the threads of the outer
-  /// loop. It is refused if there are none, and inside a worker of any other team, so that nested loops do not compete for the cores.
+  /// loop. It is refused if there are none. It is also refused inside a worker of any other team, so that nested loops do not compete for
+  /// the cores.
   [[nodiscard]] outcome work(std::size_t k, worker_ref worker);
 
   /// The same as work(), for workers that never wait for each other: the caller runs the share of a thread that comes late.

@@ -20,8 +20,8 @@ enum class reduction {
 
 namespace detail {
 
-/// Parts of a deterministic reduction. A power of two, and enough for 16 threads to balance four to a thread; more would
-/// cost more stack.
+/// The most parts of a deterministic reduction: a power of two, and four for each of 16 threads, so that they balance. More parts cost more
+/// stack.
 inline constexpr std::uint64_t most_parts = 64;
 
 template <class Value, class Team, class First, class Last, class Body, class Combine>
@@ -71,8 +71,8 @@ Value reduce_as_they_come(Team& team, First first, Last last, const Value& ident
 
 }  // namespace detail
 
-/// identity combined with body(i) for each i in first .. last - 1, by combine(Value, Value). combine(identity, x) must be x.
-/// `deterministic` gives bitwise the same value for any team, policy and run.
+/// Combines identity and body(i) for each i in first .. last - 1, by combine(Value, Value), and returns the result. combine(identity, x)
+/// must be x. `deterministic` gives bitwise the same value for any team, policy and run.
 template <detail::loop_team Team, std::integral First, std::integral Last, class Value, class Body,
           class Combine>
 requires std::invocable<Body&, detail::index<First, Last>> Value

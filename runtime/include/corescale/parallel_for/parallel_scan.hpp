@@ -12,10 +12,10 @@
 
 namespace corescale::inline v0 {
 
-/// put(i, value) for each i in first .. last - 1, value being identity combined with body(first) .. body(i): an inclusive scan.
+/// An inclusive scan: calls put(i, value) for each i in first .. last - 1, where value combines identity and body(first) .. body(i).
 /// Returns the value of last - 1, or identity if there is none. combine must be associative; combine(identity, x) must be x.
 /// The range is divided into T + 1 parts for T threads. The first part is put at once, the last is not summed beforehand, and the others
-/// are read twice, so it takes 2 / (T + 1) of the serial time. body(i) is called once or twice. Allocates a Value for each thread.
+/// are read twice. So a scan takes 2 / (T + 1) of the serial time. body(i) is called once or twice. Allocates a Value for each thread.
 template <detail::loop_team Team, std::integral First, std::integral Last, class Value, class Body,
           class Combine, class Put>
 requires std::invocable<Body&, detail::index<First, Last>> Value

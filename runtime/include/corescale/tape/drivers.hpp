@@ -63,8 +63,8 @@ std::vector<Base> jacobian(Function&& f, std::span<const Base> x) {
   return record<Base>(std::forward<Function>(f), x).jacobian(x);
 }
 
-/// The Hessian of a function to one number, times v. It takes one recording over series of order 1 and one reverse sweep. If only one product
-/// is needed, it is faster than a recorded function's hessian_vector().
+/// The Hessian of a function to one number, times v. Takes one recording over series of order 1 and one reverse sweep. For a single product
+/// this is faster than a recorded function's hessian_vector().
 template <class Base, class Function>
 std::vector<Base> hessian_vector(Function&& f, std::span<const Base> x, std::span<const Base> v) {
   using line = series<Base, 1>;
@@ -88,8 +88,8 @@ std::vector<Base> hessian(Function&& f, std::span<const Base> x) {
 }
 
 /// The sum of term(i, x) for i < terms, and its gradient, by the threads of a reduction. The terms are divided into parts. Each part is one
-/// recording and one reverse sweep, on a tape of the thread that takes it. `reduce` adds the gradients of the parts. The parts do not depend
-/// on the number of threads, so a reduction that keeps their order gives the same bits for any team.
+/// recording and one reverse sweep, on a tape of the thread that takes it. `reduce` adds the gradients of the parts. The parts do not
+/// depend on the number of threads. So a reduction that keeps their order gives the same bits for any team.
 ///
 /// reduce(parts, identity, body, combine) is any reduction, such as corescale::parallel_reduce with a team:
 ///

@@ -229,7 +229,7 @@ class function {
   capacity_vector<taylor_series, Alloc> series_;
   std::uint32_t end_ = 1;
   std::size_t order_ = 0;
-  bool stands_ = true;  ///< whether all that is kept of the statements belongs to one point
+  bool stands_ = true;  ///< whether all stored numbers of the statements belong to one point
   bool has_series_ = false;
 };
 

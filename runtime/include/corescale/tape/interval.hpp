@@ -16,12 +16,12 @@
 /// Bounds of transcendental functions are as good as the C library's under directed rounding: glibc 2.36 was seen
 /// to give a tanh whose upper bound lies below the lower one.
 ///
-/// What Boost.Interval has is there: + - * /, sqrt, exp, log, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh,
-/// asinh, acosh, atanh, abs, comparisons; to first order. Any other function does not compile: "no matching
-/// function" names it. A comparison that both ways could hold throws boost's comparison_error.
+/// Supported, to first order, is what Boost.Interval has: + - * /, sqrt, exp, log, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh,
+/// asinh, acosh, atanh, abs and comparisons. Any other function does not compile: "no matching function" names it. A comparison whose
+/// outcome differs within the intervals throws boost's comparison_error.
 namespace boost::numeric {
 
-/// -1 if all of x is below 0, else 1: for the derivative of tanh, where either will do.
+/// -1 if all of x is below 0, else 1. For an interval around 0, the derivative of tanh accepts either sign.
 template <class T, class Policies>
 interval<T, Policies> sign_bit(const interval<T, Policies>& x) {
   return interval<T, Policies>(x.upper() < T(0) ? T(-1) : T(1));
@@ -35,7 +35,7 @@ interval<T, Policies> sign(const interval<T, Policies>& x) {
   return interval<T, Policies>(T(-1), T(1));
 }
 
-/// For sweeps, which find it beside the type.
+/// Sweeps find it by argument-dependent lookup.
 template <class T, class Policies>
 bool is_zero(const interval<T, Policies>& x) {
   return x.lower() == T(0) && x.upper() == T(0);

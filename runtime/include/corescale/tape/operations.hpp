@@ -17,8 +17,7 @@
 /// higher order, a recorded type when derivatives are differentiated again.
 ///
 /// If a function has no derivative, a row gives 0 between two opposite slopes (abs and hypot at 0), and the
-/// derivative of one side at a step. If it is not defined, a row gives what <cmath> gives for the formula:
-/// inf or NaN.
+/// derivative of one side at a step. Outside a function's domain, a row gives what <cmath> gives for the formula: inf or NaN.
 namespace corescale::inline v0::operations {
 
 using special::log_gamma, special::polygamma, special::sign, special::whole;
@@ -443,7 +442,7 @@ struct rounded_to_even {
   static auto dx(const auto&, const auto&) { return 0.0; }
 };
 
-/// A comparison that the program may have branched on: an evaluation where it has another outcome says so.
+/// A comparison on which the program may have branched. An evaluation with another outcome throws branch_change.
 template <class Comparison, bool Outcome>
 struct branch : Comparison {
   static constexpr bool outcome = Outcome;
@@ -455,7 +454,7 @@ struct choice : Comparison {
   using compared = Comparison;
 };
 
-/// x if the choice before holds, else y.
+/// x if the preceding choice holds, else y.
 struct selection {
   static constexpr const char* name = "select";
 };
@@ -509,8 +508,8 @@ concept binary = requires {
 template <class Row>
 inline constexpr bool is_arithmetic = number_of<Row>() <= number_of<negate>();
 
-/// Hands its result's derivative on to the operand that it took, and nothing at all to the other, even if
-/// that derivative is infinite.
+/// Whether the row passes the derivative of its result on to the operand that it took, and nothing to the other, even if that derivative is
+/// infinite.
 template <class Row>
 inline constexpr bool picks =
     std::is_same_v<Row, lesser> || std::is_same_v<Row, greater> || std::is_same_v<Row, positive_difference>;

@@ -18,13 +18,13 @@ namespace corescale::inline v0 {
 ///              of derivatives.
 /// Operators    + - * / and their assignments, comparisons, and the functions of <cmath> below, found by
 ///              argument-dependent lookup: write `using std::sin; sin(x)` in generic code.
-/// Expressions  Over double, float and series of order 3 at most, operators and functions give an expression, which is recorded as one
-///              statement when it becomes a real, and each time anew. Over a real, + - * / do so, too. It holds its operands by value. Where
-///              two results have to be of one type, say which: `c ? real<double>(x * 2) : x * x`, and `max(x * 2, y)` after `using std::max`.
-/// Comparisons  give bool and are recorded, because the program may branch on them: a recorded function that is
-///              evaluated where one has another outcome says so (branch_change). select_* does not branch.
-/// Throws       when it is recorded: tape_misuse for a variable whose recording this thread does not have open;
-///              std::length_error beyond 2^32 - 2 statements; what memory throws. The recording stays usable.
+/// Expressions  Over double, float and series of order 3 at most, operators and functions give an expression; so do + - * / over a real.
+///              Each conversion of it to a real records it as one statement. It holds its operands by value. If two results must have one
+///              type, name it: `c ? real<double>(x * 2) : x * x`, and `max(x * 2, y)` after `using std::max`.
+/// Comparisons  give bool and are recorded, because the program may branch on them. A recorded function throws branch_change at a point
+///              where one has another outcome. select_* does not branch.
+/// Throws       when it is recorded: tape_misuse for a variable whose recording this thread does not have open; std::length_error beyond
+///              2^32 - 2 statements; std::bad_alloc. The recording stays usable.
 /// Threads      A variable belongs to one thread; a parameter may be read by any.
 template <class Base>
 class real {
@@ -32,7 +32,7 @@ class real {
   using base_type = Base;
 
   constexpr real() noexcept : value_() {}
-  // NOLINTBEGIN(google-explicit-constructor): numbers become it as they become double
+  // NOLINTBEGIN(google-explicit-constructor): numbers convert to it as to double
   constexpr real(const Base& value) noexcept : value_(value) {}
   template <class Number>
   requires(std::is_arithmetic_v<Number> &&
@@ -196,7 +196,7 @@ requires(detail::operands<X, Y> && !std::is_same_v<X, Y>) auto min(const X& x, c
   return second < first ? second : first;
 }
 
-/// In steps whose factors Base holds, the rest first: so a result is rounded once.
+/// Multiplies in steps whose factors Base can hold, the remainder first, so that the result is rounded once.
 template <detail::recorded X>
 auto ldexp(const X& x, int power) {
   using base = typename X::base_type;
@@ -213,7 +213,7 @@ auto polygamma(unsigned n, const X& x) {
   return detail::apply<operations::polygamma_function>(static_cast<double>(n), x);
 }
 
-/// What is asked of the value only, and recorded nowhere.
+/// Queries of the value alone, which are not recorded.
 template <detail::recorded X>
 bool isnan(const X& x) {
   return x.value() != x.value();

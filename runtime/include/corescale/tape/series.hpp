@@ -15,9 +15,8 @@ namespace corescale::inline v0 {
 
 inline constexpr std::size_t any_order = static_cast<std::size_t>(-1);
 
-/// A Taylor series x(t) = x[0] + x[1] t + x[2] t^2 + ..., cut off behind an order: a number type, whose
-/// arithmetic and functions follow from recurrences between coefficients (Griewank and Walther, Evaluating
-/// Derivatives, chapter 13; O(order^2) each).
+/// A Taylor series x(t) = x[0] + x[1] t + x[2] t^2 + ..., truncated after an order: a number type, whose arithmetic and functions follow
+/// from recurrences between coefficients (Griewank and Walther, Evaluating Derivatives, chapter 13; O(order^2) each).
 ///
 /// With an Order it holds Order + 1 coefficients and may be the Base of a real: series<double, 1> is a value and
 /// its derivative along a direction, and its reverse sweep gives Hessian-vector products.
@@ -35,7 +34,7 @@ class series {
   constexpr series() : coefficients_{} {
     if constexpr (!is_fixed) coefficients_.push_back(Base(0.0));
   }
-  // NOLINTBEGIN(google-explicit-constructor): numbers become it as they become double
+  // NOLINTBEGIN(google-explicit-constructor): numbers convert to it as to double
   template <class Number>
   requires(std::is_arithmetic_v<Number> && !std::is_same_v<Number, Base>) constexpr series(Number value)
       : series(Base(value)) {}
@@ -49,10 +48,9 @@ class series {
   }
   // NOLINTEND(google-explicit-constructor)
 
-  /// The series with `size` coefficients, and at least one, the k-th of which is coefficient(k, those before
-  /// it). If there are few coefficients, it is always inlined, as arithmetic on them is; else it never is. A
-  /// call would return the two coefficients of order 1 apart, and reading them as one would wait for both
-  /// stores.
+  /// A series of `size` coefficients, at least one; the k-th is coefficient(k, those before it). With few coefficients it is always
+  /// inlined, as arithmetic on them is; otherwise never. A call would return the two coefficients of order 1 separately, and a load of both
+  /// at once would wait for both stores.
   template <class Coefficient>
   requires(detail::is_cheap<series>) [[gnu::always_inline]] static series
       generate(std::size_t, Coefficient coefficient) {

@@ -12,7 +12,7 @@ namespace corescale::inline v0 {
 /// Stable: it depends on the machine and on the CPUs that the process may use, and on nothing else.
 /// Every core gets one thread before any gets two.
 /// One L3 domain is full before the next begins, so that consecutive ids share a cache.
-/// If there are more threads than CPUs, it begins again.
+/// If there are more threads than CPUs, further threads begin again at the first CPU.
 /// O(n + c log c) for c CPUs.
 std::vector<cpu_place> place_threads(std::size_t n, const topology& machine = this_machine());
 

@@ -10,14 +10,14 @@
 
 /// The interface of Bell and Hepperger 2012, section II: one team per process, five free functions.
 /// The other two, thread_num() and in_parallel(), are in calling_thread.hpp.
-/// On misuse each returns false and does nothing. Misuse is a call from inside a worker, in parallel mode, from a thread other than the
-/// master, or out of order. Execution is sequential again when they return.
+/// On misuse each returns false and does nothing. A call is misuse from inside a worker, in parallel mode, from a thread other than the
+/// master, or out of order. Execution is sequential again when a function returns.
 /// Safe to call from any thread at any time.
 namespace corescale::inline v0 {
 
 /// Makes the process's team; the caller becomes the master.
-/// It is also false if num_threads is 0, if the system is unknown or absent, or if threads or memory run out. It is false if a team exists
-/// and its master's thread is alive. If that thread has ended, its team is ended first.
+/// Also returns false if num_threads is 0, if the system is unknown or absent, or if threads or memory run out. If a team exists whose
+/// master's thread is alive, it returns false; if that thread has ended, its team is ended first.
 bool team_create(std::size_t num_threads = usable_cores(),
                  std::string_view system = default_threading_system);
 

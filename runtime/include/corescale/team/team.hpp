@@ -19,7 +19,7 @@ enum class outcome {
   not_master,       ///< called by another thread than the team's master
   forked,           ///< called in a fork() of the team's owner, which has no such threads
   empty,            ///< called on an any_team that holds none
-  too_few_threads,  ///< the team has, or its threading system would give, fewer threads than were asked for
+  too_few_threads,  ///< more threads were asked for than the team has, or than its threading system gives
 };
 
 /// The outcome in words.
@@ -36,7 +36,7 @@ struct team_options {
   /// Whether each thread stays on the CPU that place_threads(n) has for its id (placement.hpp).
   /// The default is false, because a pinned thread cannot leave a CPU that another program takes.
   /// The master is pinned too, until it ends the team.
-  /// `tbb`, `ports` and `openmp` cannot pin, so create() returns null. In the first two, an id runs on other threads from round to round.
+  /// `tbb`, `ports` and `openmp` cannot pin, so create() returns null. In the first two, an id changes its thread from round to round.
   /// OpenMP's library ends threads that a round does not need, or lends them to its next team.
   bool pin = false;
 

@@ -9,8 +9,8 @@
 
 namespace corescale::inline v0::detail {
 
-/// A count that one thread writes and any may read. It is exact for the writer, and for threads that are ordered after it (by a join, in
-/// sequential mode).
+/// A count that one thread writes and any may read. It is exact for the writer, and for threads that are ordered after it, for example by a
+/// join.
 class byte_count {
  public:
   std::size_t get() const noexcept { return bytes_.load(std::memory_order_relaxed); }
@@ -21,7 +21,7 @@ class byte_count {
   std::atomic<std::size_t> bytes_{0};
 };
 
-/// What one thread keeps, and how many bytes of blocks are its own: the base of its pool.
+/// The blocks that one thread keeps, and the bytes of all blocks that it owns: the base of its pool.
 /// The block that was returned last is not in a list, but in a place of its own. A request of the same size takes it from there without
 /// reading a list, and the place has a fixed address. If the place depended on the block's size, each call would wait until the one before
 /// has read that size.

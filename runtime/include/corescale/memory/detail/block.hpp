@@ -14,18 +14,18 @@ namespace corescale::inline v0::detail {
 /// Where a block is, in the low bits of its stamp.
 enum block_state : std::uintptr_t {
   in_use = 0,
-  in_use_checked = 1,  ///< and in its thread's in-use account, or too large to be kept: returned the slow way
+  in_use_checked = 1,  ///< in use, and in its thread's in-use account or too large to be kept: the slow path
   available = 2,
-  in_transit = 3,  ///< on its way home from another thread, which has checks; without them it stays in_use
-  shifted = 4,     ///< not a block: stands before over-aligned memory, and the stamp is the true block
+  in_transit = 3,  ///< returned by checked code, on its way to its owner; unchecked code leaves it in_use
+  shifted = 4,     ///< not a block: a header before over-aligned memory; the stamp has the true block
 };
 inline constexpr std::uintptr_t state_bits = 7;
 
 /// The header before the memory that a program gets. It is the same with checks and without, so that code of both kinds may share blocks.
 /// While a block is not in use, its memory holds the links.
 struct block {
-  std::uintptr_t stamp;  ///< address of the owner's pool, which is aligned, and the state
-  std::uint32_t seal;    ///< tells a block from other memory
+  std::uintptr_t stamp;  ///< address of the owner's pool, with the state in its low bits
+  std::uint32_t seal;    ///< distinguishes a block from other memory
   std::uint16_t size_class;
   std::uint16_t
       lead;  ///< from the start of its slab, or of what malloc() gave, to here; in units of 16 bytes
@@ -37,15 +37,14 @@ struct block {
 };
 static_assert(sizeof(block) == 16 && num_classes < 256);
 
-/// The alignment of all memory, and of memory of 128 bytes or more. The latter begins 32 bytes after a multiple of 64,
-/// so that the block and the memory's first 32 bytes share a cache line, which then moves once when another
-/// thread returns the block.
+/// The alignment of all memory, and the larger one of memory of 128 bytes or more. The latter begins 32 bytes after a multiple of 64, so
+/// that the block and the memory's first 32 bytes share a cache line, which then moves once when another thread returns the block.
 inline constexpr std::size_t small_alignment = 16;
 inline constexpr std::size_t block_alignment = 32;
 
 inline block* block_of(void* memory) noexcept { return static_cast<block*>(memory) - 1; }
 
-/// Bytes after the capacity, which show whether somebody wrote there.
+/// Bytes after the capacity, which show an overrun.
 inline constexpr std::size_t guard_bytes = 8;
 
 inline char* guard_of(block* b) noexcept { return static_cast<char*>(b->memory()) + b->capacity(); }

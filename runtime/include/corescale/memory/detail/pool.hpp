@@ -35,7 +35,7 @@ class slab_store {
  private:
   struct source {
     block* spare = nullptr;
-    slab* newest = nullptr;  ///< the one that is being cut; behind it all others
+    slab* newest = nullptr;  ///< the one that is being cut; its list continues with all others
     std::size_t slabs = 0;
   };
 
@@ -47,7 +47,7 @@ class slab_store {
   std::array<source, num_small> sources_{};
 };
 
-/// Blocks of one owner that another thread returns, until they go home together, by one atomic operation.
+/// Blocks of one owner that another thread has returned. They go home, to their owner, together and by one atomic operation.
 /// A return reads only the block's header, and waits for nothing. The work of sending is done for all blocks at once, when their headers
 /// are in the cache.
 class batch {
@@ -57,7 +57,7 @@ class batch {
   static constexpr std::size_t max_blocks = 32;
   static constexpr std::size_t max_bytes = std::size_t{64} << 10;
 
-  /// Takes blocks of that owner from now on. Blocks of another owner that are in it go home.
+  /// Sends the blocks of any other owner home; from now on the batch takes those of `owner`.
   void turn_to(pool* owner) noexcept;
 
   /// Adds a block of the owner.
@@ -71,7 +71,7 @@ class batch {
 
   void flush() noexcept;
 
-  /// The bytes in it that belong to `home`. Any thread may call it.
+  /// Bytes in the batch that belong to `home`. Any thread may call it.
   std::size_t bytes_for(const pool* home) const noexcept;
 
  private:
@@ -95,8 +95,8 @@ class in_use_account {
   bool insert(block* b) noexcept;
   void erase(const block* b) noexcept;
 
-  /// The number of blocks. If `memory`, which is empty, has capacity for all, they are added to it. It is not enlarged here, because a
-  /// program's operator new may be checked code.
+  /// Returns the number of blocks. Adds them to `memory`, which must be empty, if it has capacity for all. It is not enlarged here, because
+  /// a program's operator new may be checked code.
   std::size_t list(std::vector<const void*>& memory) noexcept;
 
   std::mutex mutex;
@@ -156,7 +156,7 @@ struct alignas(cache_line) pool : accounts {
   // What other threads read, on a cache line that this thread seldom writes.
   alignas(cache_line) std::size_t number;
   bool live = false;                  ///< whether a thread has this pool; the registry's mutex guards it
-  bool lost = false;                  ///< whether its thread exists in the parent of this process only
+  bool lost = false;                  ///< whether its thread exists only in the parent of this process
   std::atomic<bool> receives{false};  ///< while false, what comes home goes to the system instead
   pool* next_pool = nullptr;          ///< for the registry's own use
 
@@ -179,7 +179,7 @@ struct alignas(cache_line) pool : accounts {
   void send(block* b, pool* owner) noexcept;
   void receive_one(block* b) noexcept;
 
-  std::size_t next_look_ = first_look;  ///< what is kept is examined when this many bytes are held
+  std::size_t next_look_ = first_look;  ///< once this many bytes are held, what is kept is examined
 };
 
 /// What thread_alloc does about whole threads. `checked`: whether its rules are enforced.
@@ -193,11 +193,10 @@ struct threads {
   static std::vector<const void*> checked_in_use(std::size_t thread);
 };
 
-/// The pool of the calling thread, as far as the hot path may use it. Never null: a thread starts with a
-/// shared empty pool that accepts nothing. While AddressSanitizer watches, it keeps that pool. So all calls go
-/// to the library, which knows of the sanitizer. Initial-exec uses 16 bytes of static thread storage in all, which
-/// glibc's reserve also grants to a library that is loaded late. That saves each allocation a call of
-/// __tls_get_addr.
+/// The pool that the calling thread's hot path uses. Never null: a thread starts with a shared empty pool that accepts nothing. While
+/// AddressSanitizer watches, the thread keeps that pool, so all its calls go to the library, which knows of the sanitizer. Initial-exec
+/// uses 16 bytes of static thread storage in all, which glibc's reserve also grants to a library that is loaded late. That saves each
+/// allocation a call of __tls_get_addr.
 extern constinit thread_local pool* current_pool __attribute__((tls_model("initial-exec")));
 
 // always_inline, because in a large program a compiler would call these in the library, which doubles their time.

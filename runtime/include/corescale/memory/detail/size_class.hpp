@@ -27,8 +27,8 @@ inline constexpr auto class_capacities = [] {
 
 constexpr std::size_t class_capacity(std::size_t c) noexcept { return class_capacities[c]; }
 
-/// Whether blocks of the class are kept when they are returned. Larger ones go back to the system at once, as glibc's malloc() does with all above
-/// 32 MiB: touching such memory again costs no more than using it, and while an array grows, its previous block would be kept.
+/// Whether blocks of the class are kept when they are returned. Larger ones go back to the system at once, as in glibc's malloc() above 32
+/// MiB. Page faults of such memory cost no more than its use, and while an array grows, its previous block would be kept.
 constexpr bool is_kept(std::size_t c) noexcept { return class_capacity(c) < std::size_t{32} << 20; }
 
 /// Up to this many bytes the class is looked up in one step.

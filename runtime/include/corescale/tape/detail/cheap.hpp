@@ -13,14 +13,14 @@ class real;
 
 namespace corescale::inline v0::detail {
 
-/// Whether arithmetic on T is a few instructions, which cost less than a call or branch around them. It is not if it records, sets a
+/// Whether arithmetic on T is a few instructions, which cost less than a call or branch around them. False if arithmetic records, sets a
 /// rounding mode or allocates memory.
 template <class T>
 inline constexpr bool is_cheap = std::is_floating_point_v<T>;
 template <class Base, std::size_t Order>
 inline constexpr bool is_cheap<series<Base, Order>> = std::is_floating_point_v<Base>&& Order <= 3;
 
-/// The type of a constant over T, and that constant: a single coefficient.
+/// The type of a number without derivatives over T; of(x) is that number, the first coefficient of x.
 template <class T>
 struct coefficient {
   using type = T;

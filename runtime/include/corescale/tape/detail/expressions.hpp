@@ -11,7 +11,7 @@
 
 namespace corescale::inline v0 {
 
-/// The result of an operator, if arithmetic on Base is a few instructions, or recorded. It has the value, and copies of the operands, so
+/// The result of an operator over a Base whose arithmetic is cheap (is_cheap) or recorded. It has the value, and copies of the operands, so
 /// that nothing dangles. Its conversion to a real<Base> records it as one statement.
 template <class Node>
 struct expression {
@@ -38,11 +38,11 @@ struct step_writer {
 
 // Each kind of node provides
 //   indices, nodes      the number of its operands that are variables; the number of its steps
-//   numbers<Needed>     the number of values stored for it, in the order of write(); Needed: its value is found from them
+//   numbers<Needed>     the number of values stored for it, in the order of write(); Needed: they must give its value
 //   all_open, each      whether all its leaves are of this recording; f(leaf) for all
 //   write<Needed, Anew> stores these values; Anew: constants, too
 //   read                the node, from the values of the variables and the stored constants
-//   over<T>             the node whose values are T's, for which read() takes the constants stored for this one
+//   over<T>             the same node with values of type T; its read() takes the constants stored for this one
 //   kept                its value, if it is needed, from the stored ones
 //   back<Needed, Zero>  passes its adjoint on; Zero: it may be 0
 //   tangent<Needed>     its tangent from those of the variables
@@ -103,7 +103,7 @@ template <class X, bool Needed, bool Zero, class B>
 }
 
 /// A constant, which depends on no variable. It is a B, or a coefficient of B, because products with a coefficient are cheaper. A statement
-/// of a constant alone is a parameter, an operand of other statements.
+/// of a constant alone is a parameter that is an operand of other statements.
 template <class B, class V = B>
 struct constant : expression<constant<B, V>> {
   using base_type = B;
@@ -220,9 +220,9 @@ struct unary_expression : expression<unary_expression<Row, X>> {
   }
 };
 
-/// An operation with two operands. At least one of them is not a constant. For its derivative, a product needs the values of its operands,
-/// a quotient its own value and the divisor, and a sum nothing. All others store their partial derivatives. As a statement it may also be a
-/// comparison on which the program may have branched (operations::branch).
+/// An operation with two operands. At least one of them is not a constant. Its derivative needs the values of both operands for a product,
+/// its own value and the divisor for a quotient, and nothing for a sum. All others store their partial derivatives. As a statement it may
+/// also be a comparison on which the program may have branched (operations::branch).
 template <class Row, class X, class Y>
 struct binary_expression : expression<binary_expression<Row, X, Y>> {
   using base_type = typename X::base_type;

@@ -86,8 +86,8 @@ auto with_constants(const real<B>& x, const real<B>& y, F f) {
   return f(leaf_of(x), leaf_of(y));
 }
 
-/// If arithmetic is expensive, each operation is its own statement, in a function of its own, and so is each function over a recorded type.
-/// Its derivative is recorded, too, and would be in the program at each call.
+/// An operation as a statement of its own, compiled once as a function: each operation of expensive arithmetic, and each function over a
+/// recorded type. The code of the latter's derivative is recorded too; inlined, it would be in the program at each call.
 template <class Row, class B>
 [[gnu::noinline]] real<B> immediate(const real<B>& x) {
   if (!x.is_variable()) return real<B>(static_cast<B>(Row::value(x.value())));

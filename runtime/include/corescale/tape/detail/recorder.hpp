@@ -81,10 +81,10 @@ struct run {
 /// Runs fill the room from its beginning upwards, and blocks from its end downwards.
 template <class Base>
 struct recorder {
-  run<Base>* latest = nullptr;       ///< of nothing at the begin of a room
-  std::uintptr_t block = 0;          ///< that of the last statement
-  std::uint32_t number = none_open;  ///< of the recording itself
-  std::uint32_t index = 0;           ///< of the next statement
+  run<Base>* latest = nullptr;       ///< the last run; at the beginning of a room, an empty one
+  std::uintptr_t block = 0;          ///< the block of the last statement
+  std::uint32_t number = none_open;  ///< number of the recording
+  std::uint32_t index = 0;           ///< index of the next statement
   void (*grow)(recorder&, std::size_t bytes) = nullptr;
 
   std::uint32_t recording() const noexcept {

@@ -19,15 +19,15 @@ namespace corescale::inline v0::detail {
 template <class Base, class Alloc>
 class statement_list {
  public:
-  /// A chunk of memory. Runs fill it from its begin upwards, and blocks from its end downwards.
+  /// A chunk of memory. Runs fill it from its beginning upwards, and blocks from its end downwards.
   struct chunk {
     chunk* before;
     chunk* behind;
     std::size_t bytes;
     run<Base>* last =
         nullptr;  ///< the last run. While this chunk is being filled, this and the fields below are out of date
-    std::byte* block = nullptr;     ///< that of the last statement
-    std::uint32_t behind_last = 0;  ///< number of the statement behind the last one
+    std::byte* block = nullptr;     ///< the block of the last statement
+    std::uint32_t behind_last = 0;  ///< number of the statement after the last one
 
     /// The place before the first run.
     run<Base>* none() noexcept { return reinterpret_cast<run<Base>*>(this + 1); }
@@ -148,8 +148,8 @@ void for_each_run(const statement_list<Base, Alloc>& all, Function function) {
   }
 }
 
-/// Calls function(kind, block, i, count) for each run, from that of statement `last` back to the first. It is for `count` statements, from
-/// statement i back; that block is statement i's. The function returns the end of the last block it used.
+/// Calls function(kind, block, i, count) for each run, from that of statement `last` back to the first. A call covers `count` statements
+/// from statement i back, and `block` is statement i's. The function returns the end of the last block that it used.
 template <class Base, class Alloc, class Function>
 void for_each_run_back(const statement_list<Base, Alloc>& all, std::size_t last, Function function) {
   for (auto* chunk = all.last(); chunk; chunk = chunk->before) {

@@ -15,7 +15,7 @@
 namespace corescale::inline v0::detail {
 
 /// A thread that made or adopted a team.
-/// Its address identifies the thread. It is not used again while any team remembers it; a thread's own address or number would be.
+/// Its address identifies the thread: unlike a thread's own address or number, it is not reused while any team remembers it.
 struct thread_identity {
   std::atomic<bool> ended{false};
 };
@@ -69,7 +69,7 @@ class master_gate {
  private:
   outcome why_refused() const noexcept;
 
-  /// Separate, so that a call needs only one cache line.
+  /// Separate from the gate, so that a call needs only one cache line.
   struct change_of_hands {
     std::mutex mutex;
     std::shared_ptr<const thread_identity> last_master;  // guarded by mutex
