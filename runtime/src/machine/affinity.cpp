@@ -54,8 +54,8 @@ void add_cpu(cpu_mask& all, int cpu) {
   all[word] |= 1UL << (static_cast<std::size_t>(cpu) % bits);
 }
 
-/// If OMP_PROC_BIND is set, libgomp pins the first thread to a place when it is loaded. Until it has more threads, only its list of
-/// places shows the other CPUs. libomp pins no thread before its first region, and asking it would start its threads.
+/// If OMP_PROC_BIND is set, libgomp pins the first thread to a place when it is loaded. Until libgomp has more threads, only its list of
+/// places shows the other CPUs. libomp pins no thread before its first region; a query would start its threads.
 void add_places_of_libgomp(cpu_mask& all) {
   if (!omp_get_num_places || !omp_get_place_num_procs || !omp_get_place_proc_ids || __kmpc_begin) return;
   for (int place = 0; place < omp_get_num_places(); ++place) {
@@ -85,7 +85,7 @@ pin_of_master::pin_of_master() : thread_(pthread_self()) {
 
 pin_of_master::~pin_of_master() {
   if (!pthread_equal(pthread_self(), thread_) || calling.teams == 0)
-    return;  // the first also in a child of fork()
+    return;  // another thread, perhaps in a child of fork()
   if (--calling.teams == 0) set_mask(calling.before);
 }
 

@@ -77,7 +77,7 @@ topology describe(hwloc_topology* machine, const char* source) {
 
 }  // namespace
 
-// False if hwloc fails, or if variables HWLOC_... describe another machine: nothing can run there.
+// False if hwloc fails, or if variables HWLOC_... describe another machine, on which no thread can run.
 bool detail::from_hwloc(topology& here) {
   const machine_handle machine = prepare();
   if (hwloc_topology_load(machine.get()) != 0 || hwloc_topology_is_thissystem(machine.get()) == 0)

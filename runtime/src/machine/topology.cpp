@@ -44,7 +44,7 @@ double quota_of_v1(const std::string& folder) {
   return quota > 0 && period > 0 ? quota / period : unlimited;
 }
 
-// The limits of all ancestors also apply. Inside a container the named folder may be missing; the root is then the group itself.
+// The limits of all ancestors also apply. Inside a container the folder of that name may be missing; then the root is the group itself.
 template <class QuotaOf>
 double least_quota(const std::string& mount, std::string group, QuotaOf quota_of) {
   double least = quota_of(mount);
@@ -102,7 +102,7 @@ std::size_t process_cores(std::size_t wanted) noexcept {
   constinit static std::atomic<std::size_t> known{0};
   constinit static std::atomic<std::int64_t> next_look{0};
   constexpr std::int64_t between_looks = 100'000'000;  // ns
-  // Not a static that is made at its first use: a fork() during that would leave it locked in the child.
+  // Not a static that is made at its first use: if another thread forks meanwhile, it would stay locked in the child.
   constinit static std::atomic<std::size_t> all{0};
   if (all.load(std::memory_order_relaxed) == 0)
     all.store(static_cast<std::size_t>(std::max(1L, sysconf(_SC_NPROCESSORS_CONF))),
@@ -148,7 +148,7 @@ std::string word(const std::string& path) {
   return text;
 }
 
-// The first of two names that this kernel has; only the CPU if it has neither.
+// The lowest CPU of the list that has the first of these names, or else the older one; `otherwise` if this kernel has neither.
 int lowest_of(const std::string& folder, const char* name, const char* older, int otherwise) {
   for (const char* const one : {name, older})
     if (const std::set<int> cpus = cpu_list(folder + one); !cpus.empty()) return *cpus.begin();

@@ -113,7 +113,7 @@ block* pool::verify(void* memory) {
   return nullptr;
 }
 
-/// The state is exchanged, so that if two threads return the same block, one of them is told. This uses the
+/// Of two threads that return the same block, the atomic exchange of the state reports one. It uses the
 /// compilers' builtin, because libc++ 14 has no std::atomic_ref.
 void pool::give_checked(void* memory) noexcept {
   block* const b = verify(memory);
@@ -124,7 +124,7 @@ void pool::give_checked(void* memory) noexcept {
   if ((stamp & state_bits) > in_use_checked) return report(misuse::double_return, memory, b);
   if ((stamp & state_bits) == in_use_checked && !owner->lost) owner->account.erase(b);
   if (block_of(memory) != b)
-    block_of(memory)->seal = 0;  // over-aligned: so that an old pointer is known as foreign
+    block_of(memory)->seal = 0;  // over-aligned: its pointer counts as foreign from now on
   give_home(b, owner);
 }
 

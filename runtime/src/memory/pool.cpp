@@ -73,7 +73,7 @@ void pool::give_slowly(block* b) noexcept {
       if (!owner->lost) owner->account.erase(b);
       return give_home(b, owner);
     case shifted:
-      b->seal = 0;  // so that an old pointer is known as foreign
+      b->seal = 0;  // the pointer counts as foreign from now on
       return give_slowly(unshifted(b));
     case block_state::available:
     case in_transit:
@@ -109,8 +109,9 @@ void pool::discard(block* b) noexcept {
   slabs.put(b);
 }
 
-// Looks before more memory is requested: a program that continues with other sizes leaves the blocks of the
-// earlier ones. For an array that grows by doubling, the last block but one is a third of what is held.
+// Called before more memory is requested, because a program that goes on with other sizes keeps blocks of the
+// earlier ones. An array that grows by doubling is to release its last block but one, which is a third of
+// what is held.
 void pool::release_excess() noexcept {
   if (held() < next_look_) return;
   if (available() > held() / 4) return release_available();

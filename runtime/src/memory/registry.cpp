@@ -18,8 +18,8 @@ namespace corescale::inline v0::detail {
 
 namespace {
 
-// What a thread that has no memory yet points at. Nobody writes to it. Its lists are empty, so nothing is
-// taken from them; no stamp is 0, so nothing is put there.
+// The pool of threads that have no memory yet. Nobody writes to it. Its lists are empty, so nothing is taken from them. No stamp is 0, so
+// nothing is put into them.
 constinit pool no_memory(0, 0);
 
 void end_of_thread() noexcept {
@@ -146,7 +146,7 @@ void registry::add_rooms() {
   void* const start = std::aligned_alloc(page, bytes);
   if (!start) throw std::bad_alloc();
 #ifdef MADV_POPULATE_WRITE
-  madvise(start, bytes, MADV_POPULATE_WRITE);  // kernels that do not know it refuse
+  madvise(start, bytes, MADV_POPULATE_WRITE);  // older kernels refuse
 #endif
   for (std::size_t k = 0; k < bytes / sizeof(pool); ++k)
     rooms_ = new (static_cast<char*>(start) + k * sizeof(pool)) room{rooms_};

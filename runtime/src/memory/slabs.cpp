@@ -21,9 +21,8 @@ struct slab {
 
 namespace {
 
-// A thread's first slab is one page, because most threads need few small blocks. Each further slab has twice
-// as much, up to a size for which the system's allocator takes less than a percent of the time that filling
-// it takes.
+// A thread's first slab is one page, because most threads need few small blocks. Each further slab is twice
+// as large, up to a size for which the system's allocator takes less than 1% of the time of filling the slab.
 constexpr std::size_t first_slab_bytes = 4 << 10;
 constexpr std::size_t largest_slab_bytes = 64 << 10;
 constexpr std::size_t slab_header = (sizeof(slab) + small_alignment - 1) / small_alignment * small_alignment;
@@ -39,7 +38,7 @@ slab* slab_of(const block* b) noexcept {
 }  // namespace
 
 slab* slab_store::add_slab(source& from, std::size_t stride) noexcept {
-  // Less than a power of two, so that with its own header malloc() needs no page more.
+  // Less than a power of two, so that malloc() needs no further page for its own header.
   const std::size_t bytes =
       std::min(largest_slab_bytes, first_slab_bytes << std::min<std::size_t>(from.slabs, 8)) -
       small_alignment;

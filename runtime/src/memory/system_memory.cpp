@@ -62,13 +62,12 @@ block* block_from_system(std::size_t size_class) noexcept {
 void block_to_system(block* b) noexcept {
   permit(b->memory(), b->capacity() + guard_bytes);
   b->seal = 0;
-  asm volatile("" : : "r"(b) : "memory");  // or the store is dropped, as free() follows
+  asm volatile("" : : "r"(b) : "memory");  // otherwise the compiler drops the store, as free() follows
   std::free(reinterpret_cast<char*>(b) - b->lead * small_alignment);
 }
 
 block peek(const block* b) noexcept {
-  // A foreign pointer to the start of a page may have nothing before it; any other has the page that it is
-  // in.
+  // Only a foreign pointer to the start of a page may have no memory before it.
   const bool ends_a_page = reinterpret_cast<std::uintptr_t>(b + 1) % smallest_page == 0;
   return ends_a_page && !is_readable(b) ? block{} : read_anything(b);
 }

@@ -81,7 +81,7 @@ void threads::free_available(std::size_t thread, bool checked) {
   const std::lock_guard lock(all.mutex);
   pool* const found = all.find(thread);
   if (!found) return;
-  if (found != own_pool)  // then it is sequential mode, and no thread fills a batch
+  if (found != own_pool)  // then the mode is sequential, and no thread fills a batch
     all.for_each([](pool& p) { p.flush_all(); });
   found->drain();
   found->release_available();

@@ -25,8 +25,8 @@ struct outbox {
 namespace {
 
 /// Some of the blocks that go home together, the carriers, hold the addresses of the others in their memory.
-/// So the others stay untouched, and their cache lines move once, straight to the owner. Word 0 of a carrier
-/// is the next carrier, the words behind it are its cargo, up to a null or the end.
+/// So the others stay untouched, and their cache lines move once, straight to the owner. Word 0 of a carrier is the next carrier. The words
+/// after it are its cargo, up to a null or the end.
 struct carriers {
   block* newest;
   block* oldest;
@@ -75,9 +75,8 @@ void unload(block* newest, Function function) {
 
 }  // namespace
 
-/// bytes_for() must not see the bytes of one owner with the name of another. All stores here and in flush()
-/// are releases and all of its loads are acquires, so that what it sees is never newer than the count of
-/// changes that it reads last.
+/// bytes_for() must not count the bytes of one owner for another. Each store to owner_ and bytes_ is a release, and its loads of them are
+/// acquires. So if it reads a newer owner or newer bytes, its last load of changes_ differs from its first, and it tries again.
 void batch::turn_to(pool* owner) noexcept {
   if (owner_.load(std::memory_order_relaxed) == owner) return;
   flush();
@@ -141,8 +140,8 @@ void pool::receive_one(block* b) noexcept {
   receive(b, b, b->capacity());
 }
 
-/// Called by any thread. What arrives while the owner ends waits for the number's next thread, or for
-/// free_available(); so do small blocks, as only the owner may touch their slab.
+/// Called by any thread. Blocks that arrive while the owner ends wait for the number's next thread, or for free_available(). Small blocks
+/// always do, because only the owner may touch their slab.
 void pool::receive(block* newest, block* oldest, std::size_t bytes) noexcept {
   const bool to_system = !receives.load(std::memory_order_acquire);
   if (to_system && (newest->size_class >= num_small || newest != oldest || word_of(newest, 1))) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions that a C program calls: malloc() and its family. With C++'s operators (operators.cpp) they are all that is seen of this library.
+// The functions that a C program calls: malloc() and its family. With C++'s operators (operators.cpp) they are all that this library
+// exports.
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
@@ -111,7 +112,7 @@ CORESCALE_ENTRY void* memalign(size_t alignment, size_t bytes) noexcept {
 CORESCALE_ENTRY int posix_memalign(void** memory, size_t alignment, size_t bytes) noexcept {
   if (!is_power_of_two(alignment) || alignment % sizeof(void*)) return EINVAL;
   void* const taken = aligned(alignment, bytes);
-  if (!taken) return ENOMEM;  // and errno is, as with glibc
+  if (!taken) return ENOMEM;  // errno is ENOMEM too, as with glibc
   *memory = taken;
   return 0;
 }
@@ -121,7 +122,7 @@ CORESCALE_ENTRY void* valloc(size_t bytes) noexcept {
 }
 
 CORESCALE_ENTRY void* pvalloc(size_t bytes) noexcept {
-  return valloc(bytes);  // whose blocks are whole pages
+  return valloc(bytes);  // its blocks are whole pages
 }
 
 // glibc's other names for these functions, which a few programs use.

@@ -39,17 +39,16 @@ constinit thread_local heap* own __attribute__((tls_model("initial-exec"))) = nu
 constinit thread_local bool is_ending __attribute__((tls_model("initial-exec"))) = false;
 
 constinit lock registration_lock;
-constinit lock
-    refused_lock;  // of a thread that the kernel refused memory, until its request has been tried again
+constinit lock refused_lock;  // held while a request that the kernel refused is tried again
 constinit lock heaps_lock;
 constinit heap* all_heaps = nullptr;
 constinit std::atomic<heap*> abandoned_heaps{nullptr};  // changed under heaps_lock
-constinit heap* inherit_here = nullptr;                 // an abandoned heap; null: the first
-constinit heap* look_here = nullptr;                    // for heaps whose threads ended without notice
+constinit heap* inherit_here = nullptr;                 // the abandoned heap to search next; null: the first
+constinit heap* look_here = nullptr;  // the next heap to check for a thread that ended without notice
 constinit pthread_key_t end_key = 0;
 constinit bool has_key = false;
 constinit std::atomic<bool> watches_forks{false};
-constinit std::uintptr_t filling = 0;  // hardened: what waiting blocks are filled with
+constinit std::uintptr_t filling = 0;  // hardened: the pattern that fills blocks in quarantine
 
 constexpr std::uintptr_t wants_notice = 1;
 constexpr unsigned count_shift = 48;
@@ -101,7 +100,7 @@ void release(heap& h, page* p) noexcept {
   give_span(p, !h.abandoned.load(std::memory_order_relaxed));
 }
 
-/// Takes in the blocks that others returned to a page. Afterwards the page does not ask for a notice.
+/// Takes in the blocks that other threads returned to a page. Afterwards the page does not ask for a notice.
 void take_in(page* p) noexcept {
   if (!blocks_of(p->returned.load(std::memory_order_relaxed))) return;
   const std::uintptr_t there = p->returned.exchange(0, std::memory_order_acquire);
@@ -116,7 +115,7 @@ void take_in(page* p) noexcept {
   p->free = blocks_of(there);
 }
 
-/// The same, but only if the page has no other free block, or becomes free.
+/// The same, but only if the page has no other free block, or if it makes the whole page free.
 void collect(page* p) noexcept {
   if (!p->free || count_of(p->returned.load(std::memory_order_relaxed)) == p->used) take_in(p);
 }
@@ -127,9 +126,8 @@ std::uint64_t draw(heap& h) noexcept {
   return h.random ^= h.random << 17;
 }
 
-/// Carves new blocks: some 4 KiB of them, so that no more memory is touched than needed; if hardened, all of
-/// them in random order. Begins at the page's first block, and goes on from its start once the end is
-/// reached.
+/// Carves new blocks: some 4 KiB of them, so that no more memory is touched than needed; if hardened, all of them in random order. Begins
+/// at block `first` of the page, and wraps round at the page's end.
 bool carve(heap& h, page* p) noexcept {
   const std::uint32_t left = p->reserved - p->carved;
   if (!left) return false;
@@ -175,7 +173,7 @@ page* add_page(heap& h, std::size_t size_class) noexcept {
   return p;
 }
 
-/// A page stays for the next request of its size while it is the only one, until trim_heap().
+/// slow_at of a free page that stays for the next request of its size, as the only page of that size, until trim_heap().
 constexpr std::uint32_t stays = ~std::uint32_t{0};
 
 void settle(heap& h, page* p) noexcept {
@@ -201,10 +199,10 @@ void trim_heap(heap& h) noexcept {
     }
 }
 
-/// Looks at the next listed page, because others return blocks to it without a notice. If the page is free it is released. Some of those
-/// that stay are passed over: a few sizes that a program uses in turn keep their pages.
+/// Looks at the next listed page, because other threads return blocks to it without a notice, and releases it if it is free. Some of the
+/// pages that stay are passed over, so that a few sizes that a program uses in turn keep their pages.
 void look_around(heap& h) noexcept {
-  constexpr std::size_t most_spared = 128 << 10;  // bytes that were ever in use
+  constexpr std::size_t most_spared = 128 << 10;  // bytes of carved blocks
   for (std::size_t lists = 0; lists < num_classes;) {
     page* const p = h.look_next;
     if (p == &no_page) {
@@ -246,8 +244,8 @@ void read_notices(heap& h) noexcept {
   }
 }
 
-/// Takes a full page out of its list until others return a block, or its thread an eighth of them, so that
-/// few requests have to look for a page. False if someone just returned a block.
+/// Takes a full page out of its list until another thread returns a block, or its own thread an eighth of the blocks, so that few requests
+/// search for a page. False if another thread has just returned a block.
 bool set_full(heap& h, page* p) noexcept {
   std::uintptr_t nothing = 0;
   if (!p->returned.compare_exchange_strong(nothing, wants_notice, std::memory_order_acq_rel)) return false;
@@ -258,7 +256,7 @@ bool set_full(heap& h, page* p) noexcept {
 }
 
 /// A listed page of a thread that has ended becomes this thread's; null if none of a few heaps has one. The next search goes on from there,
-/// so that each heap has its turn. Full pages stay where their notices go.
+/// so that each heap has its turn. Full pages stay in their heap, to which their notices go.
 page* inherit(heap& h, std::size_t size_class) noexcept {
   if (!abandoned_heaps.load(std::memory_order_relaxed)) return nullptr;
   const locked hold(heaps_lock);
@@ -305,9 +303,10 @@ bool is_free(const page* p, const block* b) noexcept {
 
 bool empty_quarantine(heap& h) noexcept;
 
-/// What take() gives. If the kernel refuses, everything that is kept goes back to it, and take() is tried once more, by one thread at a time:
-/// another may be giving back what is needed. What a hardened thread holds back goes only for a request that it may serve, where each block
-/// keeps a run at most: who makes a program ask for too much should not get it. take() may not ask for memory by malloc().
+/// The result of take(), which must not call malloc(). If the kernel refuses, everything that is kept goes back to it, and take() is tried
+/// once more. One thread at a time does this, because another may be giving back what is needed. After that, a hardened thread empties its
+/// quarantine, but only if its blocks, counted as the largest runs, could serve the request. So nobody can empty it by making a program ask
+/// for too much.
 template <class Take>
 auto insist(std::size_t bytes, Take take) noexcept {
   auto taken = take();
@@ -336,13 +335,13 @@ void* take_large(std::size_t bytes, std::size_t alignment, std::size_t& dirty) n
 
 // --- blocks of other threads' pages ---
 
-/// False if a thread has the heap, or the page, by now.
+/// False if another thread has taken the heap or the page by now.
 bool give_to_abandoned(const heap& h, page* to, block* first, std::uint32_t count) noexcept {
   const locked hold(heaps_lock);
   if (!h.abandoned.load(std::memory_order_relaxed) || h.lost ||
       to->owner.load(std::memory_order_relaxed) != &h)
     return false;
-  if (!to->full) take_in(to);  // what came while its thread was ending
+  if (!to->full) take_in(to);  // blocks that came while its thread was ending
   for (block* b = first; count > 0; --count) {
     block* const next = next_of(b);
     b->word = 0;
@@ -352,8 +351,8 @@ bool give_to_abandoned(const heap& h, page* to, block* first, std::uint32_t coun
   return true;
 }
 
-/// In a child of fork(): a page of a thread that only the parent has becomes this thread's. That thread may have been changing it, so all
-/// blocks count as in use that nobody returned. False if this thread has no heap.
+/// In a child of fork(): a page of a thread that only the parent has becomes this thread's. That thread may have been changing the page, so
+/// all its blocks count as in use, except those that other threads returned. False if this thread has no heap.
 bool adopt(page* p) noexcept {
   const locked hold(heaps_lock);
   if (!p->owner.load(std::memory_order_relaxed)->lost) return true;  // another thread was first
@@ -367,7 +366,7 @@ bool adopt(page* p) noexcept {
   return true;
 }
 
-/// A block of a page that is not this thread's to change goes home; so do those that are linked after it.
+/// Returns `count` linked blocks to a page that this thread may not change.
 void send(page* to, block* first, block* last, std::uint32_t count) noexcept {
   if (to->owner.load(std::memory_order_relaxed)->lost && !adopt(to)) return;
   heap* owner = to->owner.load(std::memory_order_acquire);
@@ -381,7 +380,7 @@ void send(page* to, block* first, block* last, std::uint32_t count) noexcept {
   } while (!to->returned.compare_exchange_weak(there, after, std::memory_order_acq_rel,
                                                std::memory_order_relaxed));
   if (!(there & wants_notice)) return;
-  // Who has the page now keeps it until it reads the notice, because the page is in no list.
+  // The heap that owns the page now keeps it until it reads the notice, because the page is in no list.
   owner = to->owner.load(std::memory_order_acquire);
   page* front = owner->notices.load(std::memory_order_relaxed);
   do {
@@ -436,8 +435,8 @@ bool has_ended(heap& h) noexcept {
   return got == EOWNERDEAD && pthread_mutex_consistent(&h.life) == 0;
 }
 
-/// A heap whose thread has ended. One of all is checked each time, so that a thread that ended without notice is found also where others
-/// give notice; a few if none did.
+/// A heap whose thread has ended. Each call checks one of all heaps for a thread that ended without notice, even if other threads have
+/// given notice. If none has, it checks a few.
 heap* find_abandoned() noexcept {
   heap* const noticed = abandoned_heaps.load(std::memory_order_relaxed);
   for (int looks = noticed ? 1 : 4; looks > 0; --looks) {
@@ -496,7 +495,7 @@ heap* attached() noexcept {
   if (!mine) return nullptr;
   own = mine;
   if (!chosen.hardened) current = mine;
-  if (key) pthread_setspecific(end_key, mine);  // which may ask for memory: of this heap
+  if (key) pthread_setspecific(end_key, mine);  // may call malloc(), which then uses this heap
   return mine;
 }
 
@@ -520,8 +519,7 @@ void* take_from_page(std::size_t size_class) noexcept {
   return take_first(p);
 }
 
-/// A destructor of the thread may run after this and ask for memory. It then gets a heap again, and this is
-/// called again.
+/// A destructor of the thread may run after this and ask for memory. Then the thread gets a heap again, and this function is called again.
 void end_of_thread(void*) noexcept {
   heap* const left = own;
   if (!left) return;
@@ -545,14 +543,15 @@ void end_of_thread(void*) noexcept {
 /// thread releases that lock later.
 bool is_single_threaded() noexcept { return &__libc_single_threaded && __libc_single_threaded; }
 
-/// Since 2.36 glibc leaves its lock on the list of handlers while one runs, and takes it again afterwards: after ours. A thread that
-/// registers a handler has that lock, and may ask for memory to enlarge the list. So both take another lock before. An earlier glibc keeps
-/// its lock while handlers run. There this lock would be in the wrong order, and is not needed.
+/// Since 2.36, glibc releases its lock on the list of handlers while a handler runs, and takes it again when it has our locks. A thread
+/// that registers a handler holds that lock, and may ask for memory to enlarge the list, so it may wait for our locks. So both take
+/// registration_lock first. An earlier glibc keeps its lock while handlers run; there registration_lock would be taken in the wrong order,
+/// and is not needed.
 bool unlocks_for_handlers() noexcept { return strverscmp(gnu_get_libc_version(), "2.36") >= 0; }
 
 /// glibc's fork() takes its lock on all streams after our handler. A thread with that lock may wait for a
-/// stream's lock, and a thread with a stream's lock may wait for memory. So it is taken before ours, as
-/// before those of glibc's own malloc(). It may be taken twice.
+/// stream's lock, and a thread with a stream's lock may wait for memory. So we take the lock on all streams before ours, as glibc does
+/// before those of its own malloc(). It is recursive.
 void before_fork() noexcept {
   if (is_single_threaded()) return;
   enter_registration();
@@ -579,13 +578,13 @@ void after_fork_in_parent() noexcept {
   if (_IO_list_unlock) _IO_list_unlock();
 }
 
-/// The fork() may have found other threads at any point, so what they had is left as it is. Blocks of theirs that the child returns are used
-/// again: see adopt().
+/// Other threads may have been at any point when the process forked, so their heaps are left as they are. If the child returns a block of
+/// theirs, its page is used again (adopt()).
 void after_fork_in_child() noexcept {
   for (heap* h = all_heaps; h; h = h->next)
     if (h != own && !h->abandoned.load(std::memory_order_relaxed)) h->lost = true;
   if (own) {
-    renew_life(*own);  // of the child's thread, which has another number
+    renew_life(*own);  // the child's thread has another number
     static_cast<void>(pthread_mutex_trylock(&own->life));
     own->random = random_word() | 1;  // another order than the parent's
   }
@@ -634,15 +633,15 @@ void fill(void* memory) noexcept {
   std::fill_n(static_cast<std::uintptr_t*>(memory), filled_words(page_of(memory)), filling_of(memory));
 }
 
-/// In a child of fork(), no block counts as in the quarantine of a thread that the child does not have. glibc may return a block of
-/// thread-local memory that such a thread was returning.
+/// In a child of fork(), only this thread's quarantine counts. glibc may return a block of thread-local memory that a thread of the parent
+/// was returning.
 void fill_anew() noexcept {
   if (!chosen.hardened) return;
   filling = random_word() | 1;
   for (std::size_t k = 0; own && k < own->quarantined; ++k) fill(own->quarantine[k]);
 }
 
-/// One that is larger than `size` leaves.
+/// A random block that is larger than `size` leaves the quarantine.
 void leave_at_random(heap& h, std::size_t size) noexcept {
   void** drawn = nullptr;
   do {
@@ -653,14 +652,14 @@ void leave_at_random(heap& h, std::size_t size) noexcept {
   leave_quarantine(h, memory);
 }
 
-/// False if there was nothing in it.
+/// False if it was empty.
 bool empty_quarantine(heap& h) noexcept {
   if (!h.quarantined) return false;
   while (h.quarantined) leave_at_random(h, 0);
   return true;
 }
 
-/// Keeps what was returned for a while. What it is filled with has to be there still when it leaves.
+/// Keeps a returned block for a while. When the block leaves, its filling must be unchanged.
 void quarantine(heap& h, void* memory) noexcept {
   fill(memory);
   if (!h.quarantine) h.quarantine = static_cast<void**>(map((quarantine_length + 1) * sizeof(void*)));
@@ -668,7 +667,7 @@ void quarantine(heap& h, void* memory) noexcept {
   h.quarantine[h.quarantined++] = memory;
   h.quarantined_bytes += page_of(memory)->block_size;
   if (h.quarantined > quarantine_length) leave_at_random(h, 0);
-  while (h.quarantined_bytes > quarantine_bytes) leave_at_random(h, largest_block);  // small ones stay
+  while (h.quarantined_bytes > quarantine_bytes) leave_at_random(h, largest_block);  // small blocks stay
 }
 
 /// The page of a block. Ends the program if no block begins there; within a page, that is checked only if
@@ -705,7 +704,7 @@ void give_suspected(page* p, block* b) noexcept {
   give_to_page(p, b);
 }
 
-/// Called after a return that left as many blocks in use as the page waited for.
+/// Called after a return that left slow_at blocks in use.
 void take_back(page* p) noexcept {
   heap& h = *p->owner.load(std::memory_order_relaxed);
   if (!p->full) return settle(h, p);
@@ -729,8 +728,7 @@ void give_slowly(void* memory) noexcept {
   page* const p = page_of_block(memory);
   auto* const b = static_cast<block*>(memory);
   if (!chosen.hardened && is_run(p)) return give_span(p, true);
-  heap* const mine =
-      is_ending ? own : attached();  // so that it has parcels, also if it never asks for memory
+  heap* const mine = is_ending ? own : attached();  // a thread needs parcels even if it never asks for memory
   if (mine && chosen.hardened) {
     if (p->owner.load(std::memory_order_relaxed) == mine && is_link(link_of(b)) && is_free(p, b))
       report_double(b);
@@ -774,7 +772,7 @@ void* resize(void* memory, std::size_t bytes) noexcept {
   if (!in_segment) {
     if (!guard_bytes() && (bytes > largest_run || is_half_used)) {
       void* same = resize_mapping(memory, bytes);
-      // A block that the program advised in parts cannot be moved at all.
+      // EFAULT: the program advised only parts of the block, which cannot be moved.
       if (!same && errno != EFAULT) same = insist(bytes, [&] { return resize_mapping(memory, bytes); });
       if (same) return same;
     }
@@ -788,7 +786,7 @@ void* resize(void* memory, std::size_t bytes) noexcept {
   return moved;
 }
 
-/// The loader asks for memory before the C library has the environment. Those blocks are ordinary ones, also in a hardened process.
+/// The loader asks for memory before the C library has the environment. Its blocks are not hardened.
 void begin_process() noexcept {
   if (chosen.hardened) current = &no_heap;
 }

@@ -13,9 +13,9 @@
 #include "spans.hpp"
 #include "system.hpp"
 
-/// What one thread has: for each size class a list of pages. Only its own thread takes blocks from them. What other threads return
-/// comes home in parcels, one atomic operation each. A heap outlives its thread: the next thread without one
-/// gets it, and until then any thread takes pages from it.
+/// A thread's heap has a list of pages for each size class. Only its own thread takes blocks from them. Blocks that other threads return
+/// come home in parcels, by one atomic operation each. A heap outlives its thread: the next thread without a heap gets it, and until then
+/// any thread takes pages from it.
 namespace corescale::inline v0::process_heap {
 
 /// Blocks of one page on their way to its owner.
@@ -31,7 +31,7 @@ struct alignas(cache_line) heap {
       bins;  ///< for each class, the page to take from: the page to which a block was returned last
   std::array<page*, num_classes> lists;  ///< the first page of each list; no_page for none
   std::array<parcel, 64> parcels{};      ///< hashed by page
-  page* look_next;                       ///< the listed page to look at when another is needed
+  page* look_next;                       ///< the listed page to look at before a page is added
   std::size_t look_class = 0;
   std::size_t spared = 0;    ///< bytes of free pages that this round of looks passed over
   std::uint64_t random = 0;  ///< hardened
@@ -39,16 +39,16 @@ struct alignas(cache_line) heap {
       life{};  ///< held by its thread for life; the kernel marks it if the thread ends without notice
   heap* next = nullptr;  ///< the next of all heaps; never changes
   heap* next_abandoned = nullptr;
-  void** quarantine = nullptr;  ///< hardened: what was returned last
+  void** quarantine = nullptr;  ///< hardened: the blocks that were returned last
   std::size_t quarantined = 0, quarantined_bytes = 0;
 
   alignas(cache_line) std::atomic<page*> notices{
-      nullptr};                        ///< pages that were full until others returned blocks
+      nullptr};                        ///< pages that were full until other threads returned blocks
   std::atomic<bool> abandoned{false};  ///< its thread has ended; changed under heaps_lock
-  bool lost = false;                   ///< in a child of fork(): its thread is in the parent only
+  bool lost = false;                   ///< in a child of fork(): its thread exists only in the parent
 };
 
-/// Stands for a page that is not there; it has no free block.
+/// The page that stands for none; it has no free block.
 extern constinit page no_page;
 /// The heap of a thread that has none: all its bins are empty, and no page is its own.
 extern constinit heap no_heap;
@@ -58,7 +58,7 @@ extern constinit thread_local heap* current __attribute__((tls_model("initial-ex
 extern constinit std::uintptr_t secret;
 
 /// The link in a free block's word: 0, or the block's address combined with that of the next block, which is in the same segment. So a link
-/// is less than the size of a segment. A value that a program writes is hardly ever that small.
+/// is less than the size of a segment, and a word that a program wrote hardly ever decodes to one.
 inline std::uintptr_t link_of(const block* b) noexcept { return b->word ^ secret; }
 inline bool is_link(std::uintptr_t link) noexcept { return link < segment_bytes; }
 inline block* linked(const block* b, std::uintptr_t link) noexcept {
@@ -111,7 +111,7 @@ void* take(std::size_t bytes) noexcept;
   give_to_page(p, static_cast<block*>(memory));
 }
 
-/// Returns a block whose first word looks like a link. Most likely it was returned before.
+/// Returns a block whose first word looks like a link, most likely because it was returned before.
 [[gnu::cold]] void give_suspected(page* p, block* b) noexcept;
 
 [[gnu::always_inline]] inline void give_to_page(page* p, block* b) noexcept {
@@ -141,8 +141,7 @@ void watch_forks() noexcept;
 void enter_registration() noexcept;
 void leave_registration() noexcept;
 
-/// Hands back to the kernel what this thread, and all threads together, can spare. Returns whether there was
-/// any.
+/// Hands back to the kernel what this thread, ended threads, and all threads together can spare. Returns whether there was any.
 bool trim() noexcept;
 
 struct heap_counts {

@@ -34,7 +34,7 @@ constinit std::size_t room = 0;
 constinit mapping_counts counts{};
 constinit std::array<kept_mapping, 16> kept{};  // oldest first
 constinit std::size_t num_kept = 0;
-constinit std::atomic<std::uint64_t> oldest_since{0};  // since when kept[0] is kept; 0: none is
+constinit std::atomic<std::uint64_t> oldest_since{0};  // the time since which kept[0] is kept; 0 for none
 
 std::size_t home_of(const void* memory) noexcept {
   return static_cast<std::size_t>(
@@ -111,12 +111,11 @@ mapping unkeep(std::size_t k) noexcept {
   return taken;
 }
 
-/// The same memory with another size, moved if need be; empty if that is impossible. If the kernel refuses to split a mapping, what it is
-/// too large by stays mapped, without its memory.
+/// The same memory with another size, moved if need be; empty if that is impossible. If the kernel refuses to split a mapping, its excess
+/// stays mapped, without memory.
 mapping resized(mapping old, std::size_t bytes) noexcept {
 #ifdef __SANITIZE_THREAD__
-  // ThreadSanitizer does not see mremap(): it takes the new place for what was there before, such as the
-  // stack of an ended thread.
+  // ThreadSanitizer does not see mremap(). It takes the new place for its previous content, such as the stack of an ended thread.
   if (bytes) return {};
 #endif
   void* const moved = mremap(old.memory, old.bytes, bytes, MREMAP_MAYMOVE);
@@ -130,9 +129,8 @@ mapping resized(mapping old, std::size_t bytes) noexcept {
   return {static_cast<char*>(moved), bytes};
 }
 
-/// The kept mapping of the nearest size, so that few pages are new. If it is more than a quarter larger, only
-/// its front. It may be smaller. Empty if none fits. If the alignment exceeds a page, only mappings that can
-/// stay in place are taken.
+/// The kept mapping of the nearest size, so that few pages are new. It may be smaller. Of one that is more than a quarter larger, only the
+/// front is taken. Empty if none fits. If the alignment exceeds a page, only mappings that can stay in place are taken.
 mapping reuse(std::size_t bytes, std::size_t alignment) noexcept {
   const auto apart = [bytes](const mapping& one) {
     return one.bytes > bytes ? one.bytes - bytes : bytes - one.bytes;
@@ -163,7 +161,7 @@ void drop_oldest() noexcept { drop(unkeep(0)); }
 /// kernel has to clear anew; with half, its peak was a sixth above that of the leanest allocator.
 std::size_t most_kept() noexcept { return most_free(counts.bytes / 8 * 3); }
 
-/// Drops what was kept for too long, and what is too much if one of `bytes` more is to be kept.
+/// Drops mappings that were kept for too long, and as many as necessary to keep one of `bytes` more.
 void make_room(std::size_t bytes, std::uint64_t now) noexcept {
   while (num_kept && (kept[0].since + chosen.decay_ms <= now || num_kept == kept.size() ||
                       counts.kept_bytes + bytes > most_kept()))
@@ -232,8 +230,7 @@ void* resize_mapping(void* memory, std::size_t bytes) noexcept {
   const mapping* const at = known(memory);
   if (!at || at->guard_size) return nullptr;
   const mapping old = *at;
-  // Before it moves, because another thread may get the old address at once. Its room in the table stays
-  // reserved.
+  // Erased before it moves, because another thread may get the old address at once. Its room in the table stays reserved.
   erase(static_cast<std::size_t>(at - places));
   ++counts.blocks;
   mapping_lock.leave();

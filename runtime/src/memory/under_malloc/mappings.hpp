@@ -21,7 +21,7 @@ std::size_t mapping_bytes(const void* memory) noexcept;
 /// The same memory with another size, moved if need be. Null if that is impossible; then nothing has changed.
 void* resize_mapping(void* memory, std::size_t bytes) noexcept;
 
-/// Hands back the mappings that were kept for the time of decay.
+/// Hands mappings that were kept for decay_ms back to the kernel.
 void age_mappings(std::uint64_t now) noexcept;
 
 /// Hands mappings that are kept for reuse back to the kernel. Returns their bytes.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// C++'s operators. A program may replace `new` and `delete` alone: so the others call these, whosever they are, as the C++ library's do. All
-// are here, because a program may be linked with another allocator, which would get our blocks.
+// C++'s operators. A program may replace only `new` and `delete`, so the other operators call these, as those of the C++ library do. All
+// are here: an operator of another allocator that the program is linked with would get our blocks.
 #include <dlfcn.h>
 #include <stdint.h>
 
@@ -19,8 +19,8 @@ using namespace corescale::process_heap;  // NOLINT
 using std::align_val_t, std::nothrow_t, std::size_t;
 using handler = void (*)();
 
-/// A function of the C++ library. This library does not need that one, and a program that calls these
-/// operators has it. It is found by name, because it may have come with an extension that was loaded late.
+/// A function of the C++ library, which this library does not need, but which a program that calls these operators has. It is found by
+/// name, because it may have come with an extension that was loaded late.
 template <class Function>
 Function of_cxx(const char* name) noexcept {
   void* found = dlsym(RTLD_DEFAULT, name);
@@ -63,7 +63,7 @@ CORESCALE_ENTRY void* operator new(size_t bytes, align_val_t alignment) {
   return take_or_handle(bytes, [=] { return take_if_possible(bytes, static_cast<size_t>(alignment)); });
 }
 
-#ifndef __clang__  // which has no such warning
+#ifndef __clang__  // clang has no such warning
 #pragma GCC diagnostic ignored "-Wsized-deallocation"
 #endif
 CORESCALE_ENTRY void operator delete(void* memory) noexcept { give(memory); }
@@ -98,7 +98,8 @@ CORESCALE_ENTRY void operator delete[](void* memory, align_val_t to, const nothr
 
 namespace {
 
-/// An operator of the C++ library. It catches what another throws, for which this library would need that one. Null without it.
+/// The nothrow operator of the C++ library, or null. It catches what the throwing one throws; to catch it here, this library would need the
+/// C++ library.
 template <class... What>
 auto catching(std::atomic<void* (*)(What...)>& found, const char* name) noexcept {
   auto next = found.load(std::memory_order_relaxed);
@@ -113,7 +114,7 @@ auto catching(std::atomic<void* (*)(What...)>& found, const char* name) noexcept
 constinit std::atomic<void* (*)(size_t, const nothrow_t&)> try_new{nullptr};
 constinit std::atomic<void* (*)(size_t, align_val_t, const nothrow_t&)> try_aligned_new{nullptr};
 
-// The operators of this file, also if the program has its own.
+// The operators of this file, even if the program has its own.
 extern "C" {
 [[gnu::alias("_Znwm"), gnu::visibility("hidden"), gnu::malloc, gnu::alloc_size(1)]] void* corescale_new(
     size_t bytes);
@@ -121,7 +122,7 @@ extern "C" {
 corescale_aligned_new(size_t bytes, align_val_t to);
 }
 
-/// Whether two functions are one. Asked when the program runs, because only the loader knows which of two with the same name is in use.
+/// Whether two functions are one. Compared at run time, because only the loader knows which of two functions with the same name is in use.
 template <class Function>
 bool is_same(Function* in_use, Function* ours) noexcept {
   asm("" : "+r"(in_use), "+r"(ours));
@@ -130,8 +131,8 @@ bool is_same(Function* in_use, Function* ours) noexcept {
 
 }  // namespace
 
-// A search by name waits for a thread that is in dlopen(), and a library's constructor may wait for us. So memory that is there is
-// given without one.
+// A search by name waits for a thread that is in dlopen(), and a library's constructor may wait for us. So memory at hand is given without
+// a search.
 CORESCALE_ENTRY void* operator new(size_t bytes, const nothrow_t& tag) noexcept {
   if (is_same<void*(size_t)>(::operator new, corescale_new))
     if (void* const memory = take(bytes)) return memory;

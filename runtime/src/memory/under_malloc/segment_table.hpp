@@ -10,11 +10,12 @@
 /// Which addresses are in a segment: asked at each free(), so by two loads and one branch.
 namespace corescale::inline v0::process_heap {
 
-/// A bit for each segment of 512 GiB of address space. Plain words, which are read and written atomically: the kernel gives them as zeros.
+/// A bit for each segment of 512 GiB of address space. They are plain words that are read and written atomically, because the kernel gives
+/// them as zeros.
 inline constexpr std::size_t words_of_bits = std::size_t{1} << 11;
 using segment_bits = std::array<std::uint64_t, words_of_bits>;
-/// The bits of each 512 GiB below 2^48. Until a segment is there they are no_bits, which are all 0, so that a look-up has one branch. No
-/// program has memory above 2^48: such an address counts as the one whose lower bits it has.
+/// The bits of each 512 GiB below 2^48. Until a segment is there, the entry points to no_bits, which are all 0, so that a look-up has one
+/// branch. No program has memory above 2^48; of such an address only the lower 48 bits count.
 extern constinit segment_bits no_bits;
 extern constinit std::array<segment_bits*, std::size_t{1} << 9> segments_here;
 

@@ -6,16 +6,16 @@
 #include <cstddef>
 #include <cstdint>
 
-/// The sizes of blocks below malloc(): steps of 16 bytes up to 128, then eight to a doubling, so that a block is at most an eighth
-/// larger than what it was asked for (below 128 bytes: at most 15 bytes).
+/// The sizes of blocks below malloc(): steps of 16 bytes up to 128, then eight to a doubling. So a block is at most an eighth larger than
+/// the request, and up to 128 bytes at most 15 bytes larger.
 namespace corescale::inline v0::process_heap {
 
-inline constexpr std::size_t slice = std::size_t{1} << 16;  ///< bytes; what pages and runs are made of
+inline constexpr std::size_t slice = std::size_t{1} << 16;  ///< bytes; pages and runs consist of slices
 inline constexpr std::size_t segment_bytes = std::size_t{1} << 22;  ///< 64 slices, aligned to this size
 inline constexpr std::size_t largest_block = slice;     ///< the largest block that has a size class
-inline constexpr std::size_t largest_run = 31 * slice;  ///< beyond it a mapping of its own
+inline constexpr std::size_t largest_run = 31 * slice;  ///< larger blocks get a mapping of their own
 inline constexpr std::size_t system_page = 4096;
-/// Bytes. A request of that many or more is refused at once.
+/// Bytes. A request for as many or more is refused at once.
 inline constexpr std::size_t address_space = std::size_t{1} << 48;
 
 inline constexpr std::size_t num_classes = 80;

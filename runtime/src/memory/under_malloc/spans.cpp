@@ -41,7 +41,7 @@ int find_run(std::uint64_t bits, unsigned count) noexcept {
 /// The length of the longest row of set bits, at most 63.
 unsigned longest_run(std::uint64_t bits) noexcept {
   if (!bits) return 0;
-  std::array<std::uint64_t, 6> runs{bits};  // of k: where at least 2^k of them begin
+  std::array<std::uint64_t, 6> runs{bits};  // of each k: the bits at which a row of at least 2^k begins
   unsigned k = 0;
   for (; k + 1 < runs.size(); ++k)
     if (!(runs[k + 1] = runs[k] & runs[k] >> (1u << k))) break;
@@ -89,7 +89,7 @@ segment* add_segment() noexcept {
   return made;
 }
 
-/// The kernel gets it later, without the lock.
+/// The caller gives it to the kernel later, without the lock.
 void remove_segment(segment* s) noexcept {
   list_by(s, 0);
   mark(s, false);
@@ -101,8 +101,8 @@ struct place {
   int first;
 };
 
-/// A segment with room. Of the first few, fullest first, it is one with memory that the kernel need not give
-/// anew; else it is the first.
+/// A segment with room, fullest first. Of the first few, one whose free slices are still in memory is
+/// preferred; else it is the first.
 place find_place(unsigned slices) noexcept {
   place clean{nullptr, -1};
   unsigned looks = 0;
@@ -145,8 +145,8 @@ void release(segment* s, std::uint64_t bits, std::uint64_t now) noexcept {
 }
 
 /// Hands free slices of the segment that waits longest back to the kernel: all dirty ones, or only those that
-/// were dirty for the whole time; the others start to wait again. Call with the lock held. It is released
-/// while the kernel works, when nobody can get these slices.
+/// were dirty for the whole wait; the others start to wait again. Call with the lock held. It is released
+/// while the kernel works; meanwhile nobody can get these slices.
 std::size_t purge_oldest(bool all, std::uint64_t now) noexcept {
   segment* const s = oldest_dirty;
   oldest_dirty = s->next_dirty;
@@ -161,7 +161,7 @@ std::size_t purge_oldest(bool all, std::uint64_t now) noexcept {
     s->free &= ~going;
     enlist(s);
     if (dirty != going) wait(s, now);
-    if (!going) return 0;  // nothing keeps others from taking the segment away
+    if (!going) return 0;  // without slices on their way, another thread may remove the segment
   }
   span_lock.leave();
   if (whole) unmap(s, segment_bytes);
@@ -176,11 +176,11 @@ std::size_t purge_oldest(bool all, std::uint64_t now) noexcept {
   s->dirty &= ~going;
   s->free |= going;
   enlist(s);
-  if (s->free == all_slices) wait(s, now);  // it may go as a whole
+  if (s->free == all_slices) wait(s, now);  // the whole segment may go later
   return static_cast<std::size_t>(std::popcount(going)) * slice;
 }
 
-/// Purges, oldest first, memory that was free for the time of decay, and memory beyond what may be kept.
+/// Purges, oldest first, memory that was free for decay_ms, and memory beyond what may be kept.
 void decay(std::uint64_t now) noexcept {
   const auto keeps = [] { return most_free(held.used_slices * slice) / slice; };
   bool too_much = held.dirty_slices > keeps();

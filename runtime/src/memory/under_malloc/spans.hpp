@@ -11,13 +11,12 @@
 #include "system.hpp"
 
 /// Segments of 64 slices, shared by all threads: a page (blocks of one size, of one thread) or a run (one block) takes slices in a
-/// row. A block's page says whose block it is. The page is found from the address, without a look at the
-/// block.
+/// row. A block's page has its owner. The page is found from the address, without reading the block.
 namespace corescale::inline v0::process_heap {
 
 struct heap;
 
-/// A block that is free: its first word, encoded, is the next one of its list.
+/// A free block. Its first word is the encoded link to the next block of its list.
 struct block {
   std::uintptr_t word;
 };
@@ -26,21 +25,21 @@ struct page {
   block* free = nullptr;
   std::uint32_t used = 0;
   std::uint32_t slow_at = 0;          ///< a return that leaves this many blocks in use takes the slow path
-  std::atomic<heap*> owner{nullptr};  ///< a run, which is one block, has none
+  std::atomic<heap*> owner{nullptr};  ///< null for a run, which is one block
   std::uint32_t block_size = 0;
-  std::uint32_t carved = 0;    ///< blocks that were in the list once
+  std::uint32_t carved = 0;    ///< blocks that have been in the list
   std::uint32_t reserved = 0;  ///< blocks that fit
   std::uint8_t size_class = 0;
   std::uint8_t slices = 0;
-  guard guarded = guard::none;  ///< the last bytes
-  bool full = false;            ///< and in no list
+  guard guarded = guard::none;  ///< the guard in its last bytes
+  bool full = false;            ///< in use completely, and in no list
   page* next = nullptr;
   page* previous = nullptr;
   /// The block that is carved first. It differs by page, because sets of caches and of the TLB repeat every few KiB.
   std::uint32_t first = 0;
 
-  /// What other threads returned: the first block; above bit 48 the number of blocks; in bit 0 whether the owner wants to be notified,
-  /// because the page is in no list.
+  /// The blocks that other threads returned: the address of the first, their number from bit 48 on, and in bit 0 whether the owner wants a
+  /// notice, because the page is in no list.
   alignas(64) std::atomic<std::uintptr_t> returned{0};
   page* next_notice = nullptr;
 };
@@ -50,8 +49,8 @@ struct segment {
   std::uint64_t dirty = 0;  ///< slices that were used since the kernel gave them
   std::uint64_t idle = 0;   ///< free slices that have been dirty since `waits_since`
   std::uint64_t waits_since = 0;
-  unsigned longest = 0;  ///< most free slices in a row; there is a list for each
-  bool waits = false;    ///< it is in the list of segments with free slices that are dirty
+  unsigned longest = 0;  ///< most free slices in a row; there is a list for each number
+  bool waits = false;    ///< whether it is in the list of segments with dirty free slices
   segment* next = nullptr;
   segment* previous = nullptr;
   segment* next_dirty = nullptr;
@@ -77,12 +76,11 @@ inline page* page_of(const void* memory) noexcept {
   return &in->pages[in->first[reinterpret_cast<std::uintptr_t>(memory) / slice % 64]];
 }
 
-/// That many slices in a row, without an owner; null if there is no memory. `dirty` is set to how many first
-/// bytes may not read as zero. The last guard_bytes() do not belong to the program.
+/// That many slices in a row, without an owner; null if there is no memory. Sets `dirty` to the number of bytes, from the first, that may
+/// not read as zero. The last guard_bytes() do not belong to the program.
 page* take_span(unsigned slices, std::size_t& dirty) noexcept;
 
-/// With `ages`, memory that was free for the time of decay goes back to the kernel. Callers that hold a lock
-/// may not ask for this.
+/// With `ages`, memory that was free for decay_ms goes back to the kernel. A caller that holds a lock must not ask for this.
 void give_span(page* p, bool ages) noexcept;
 void age_spans() noexcept;
 

@@ -35,7 +35,7 @@ void account::add(std::size_t bytes) noexcept {
 namespace {
 
 void* map_at(void* hint, std::size_t bytes) noexcept {
-  const int before = errno;  // free() may need memory too, and leaves errno alone
+  const int before = errno;  // free() must leave errno alone, and may map memory
   void* const memory = mmap(hint, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   errno = before;
   return memory == MAP_FAILED ? nullptr : memory;
@@ -45,11 +45,12 @@ bool is_aligned(const void* memory, std::size_t alignment) noexcept {
   return (reinterpret_cast<std::uintptr_t>(memory) & (alignment - 1)) == 0;
 }
 
-// An address at which the next aligned mapping may fit. It is below the last one, because the kernel fills the address space downwards.
+// An address at which the next aligned mapping may fit. It is below the last such mapping, because the kernel fills the address space
+// downwards.
 constinit std::atomic<std::uintptr_t> below{0};
 
-/// A mapping at an aligned address: below the last such one, else below where the kernel would place it. Null if neither place is free.
-/// So it asks for no more address space than it needs.
+/// A mapping at an aligned address, without any address space in excess: below the last such mapping, else below the place that the kernel
+/// chooses. Null if neither place is free.
 void* map_in_place(std::size_t bytes, std::size_t alignment) noexcept {
   std::uintptr_t end = alignment > system_page ? below.load(std::memory_order_relaxed) : 0;
   for (int tries = 0; tries < 2; ++tries) {
@@ -83,7 +84,7 @@ bool read_word(std::string_view word) noexcept {
   if (word == "hardened") return chosen.hardened = true;
   if (word == "huge_pages=0") return chosen.huge_pages = huge_pages::refused, true;
   if (word == "huge_pages=1") return chosen.huge_pages = huge_pages::asked, true;
-  constexpr std::string_view decay = "decay_ms=";  // and nine digits at most, as note() says
+  constexpr std::string_view decay = "decay_ms=";  // then at most nine digits, as note() says
   if (!word.starts_with(decay) || word.size() == decay.size() || word.size() > decay.size() + 9) return false;
   std::uint64_t value = 0;
   for (const char digit : word.substr(decay.size())) {
@@ -103,7 +104,7 @@ std::string_view without_blanks(std::string_view word) noexcept {
 
 constinit std::atomic<bool> has_read_options{false};
 
-/// A short file's text, ended by a 0; empty if it cannot be read. By bare system calls, in which no thread is cancelled.
+/// Reads a short file's text, with a 0 at its end; empty if it cannot be read. Uses bare system calls, in which no thread is cancelled.
 template <std::size_t Size>
 void read_file(const char* path, std::array<char, Size>& text) noexcept {
   const long file = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
@@ -115,8 +116,8 @@ void read_file(const char* path, std::array<char, Size>& text) noexcept {
   text[length > 0 ? static_cast<std::size_t>(length) : 0] = '\0';
 }
 
-/// The least number in that file of a group and of those above it. In a container the group's path may be the host's, which is not there;
-/// the last step looks at the root of what is.
+/// The least number in the file `name` of a group and of the groups above it. In a container the group's path may be the host's, which is
+/// missing there; the last step reads the root, which exists.
 std::size_t least_of_group(const char* root, const char* mount, std::string_view group,
                            const char* name) noexcept {
   std::size_t least = SIZE_MAX;
@@ -206,7 +207,7 @@ void unmap(void* memory, std::size_t bytes) noexcept {
   const int before = errno;
   const bool refused = munmap(memory, bytes) != 0;
   errno = before;
-  // The kernel does not split a mapping for a process that has as many as it may have. Then the place stays mapped, without its memory.
+  // The kernel splits no mapping of a process that has reached its limit of mappings. Then the place stays mapped, without its memory.
   if (refused) return purge(memory, bytes);
   of_system.subtract(bytes);
 }
@@ -239,7 +240,7 @@ void unprotect(void* page, guard by) noexcept {
   const int before = errno;
   const bool refused = by == guard::installed ? madvise(page, system_page, guard_remove)
                                               : mprotect(page, system_page, PROT_READ | PROT_WRITE);
-  // A sandbox may refuse it by now. Then a new page takes its place.
+  // A sandbox may refuse that by now. Then a new page takes its place.
   if (refused) [[maybe_unused]]
     void* const opened =
         mmap(page, system_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
@@ -256,7 +257,7 @@ std::uint64_t now_ms() noexcept {
 std::uint64_t random_word() noexcept {
   std::uint64_t word = 0;
   const int before = errno;
-  // Not getrandom(): a thread may be cancelled in that one, but not in malloc().
+  // Not getrandom(): a thread may be cancelled in getrandom(), but must not be in malloc().
   if (syscall(SYS_getrandom, &word, sizeof word, GRND_NONBLOCK) != sizeof word)
     word = (reinterpret_cast<std::uintptr_t>(&word) ^ now_ms()) * 0x9e3779b97f4a7c15;
   errno = before;

@@ -13,16 +13,16 @@
 /// Nothing here asks for memory by malloc(), or needs the C++ library, so that C programs need not load it.
 namespace corescale::inline v0::process_heap {
 
-/// Null if the kernel gives none. Readable and writable, zero.
+/// Readable and writable memory of zeros; null if the kernel gives none.
 void* map(std::size_t bytes) noexcept;
 void* map_aligned(std::size_t bytes, std::size_t alignment) noexcept;
-/// If the kernel refuses that, the place stays mapped and the memory is purged.
+/// If the kernel refuses, the place stays mapped and the memory is purged.
 void unmap(void* memory, std::size_t bytes) noexcept;
 
 /// madvise() with a wish that the kernel need not grant. Leaves errno alone.
 void advise(void* memory, std::size_t bytes, int advice) noexcept;
 
-/// The kernel takes the memory back; it reads as zero afterwards.
+/// Gives the memory back to the kernel; it reads as zero afterwards.
 void purge(void* memory, std::size_t bytes) noexcept;
 
 /// How a program is kept out of a page: not at all, by the kernel's guards (since Linux 6.13), or by the access rights of a separate
@@ -35,12 +35,12 @@ enum class guard : std::uint8_t { none, installed, by_rights };
 guard protect(void* page) noexcept;
 void unprotect(void* page, guard by) noexcept;
 
-/// Milliseconds, of a clock that costs a few nanoseconds and is a few milliseconds late.
+/// Milliseconds of a clock that costs a few nanoseconds to read and is a few milliseconds late.
 std::uint64_t now_ms() noexcept;
 
 std::uint64_t random_word() noexcept;
 
-/// Writes to standard error. Not by write(), in which a thread may be cancelled, with a lock held.
+/// Writes to standard error, but not by write(): a thread may be cancelled there, with a lock held.
 void say(const char* text, int length) noexcept;
 
 /// Writes one line to standard error, then calls abort().
@@ -73,8 +73,8 @@ class locked {
   lock& lock_;
 };
 
-/// Whether the kernel gives huge pages is its own setting, unless the program is to have them or none. They are not asked for by default:
-/// pages are carved little by little, and of a run of slices an end may stay untouched; a huge page would make all of that memory.
+/// By default, the kernel's own setting decides about huge pages. They are not asked for: pages are carved little by little, and the end of
+/// a run may stay untouched, but a huge page would put all of that into memory.
 enum class huge_pages : unsigned char { as_set, asked, refused };
 
 /// The options that CORESCALE_MALLOC sets.
@@ -82,24 +82,24 @@ struct options {
   bool show_stats = false;
   bool hardened = false;
   process_heap::huge_pages huge_pages = huge_pages::as_set;
-  std::uint64_t decay_ms = 1000;  ///< milliseconds after which free memory goes back to the kernel
+  std::uint64_t decay_ms = 1000;  ///< time after which free memory goes back to the kernel
 };
 extern constinit options chosen;
 
 /// The bytes of the guard after a page or a large block.
 inline std::size_t guard_bytes() noexcept { return chosen.hardened ? system_page : 0; }
 
-/// Reads a value of CORESCALE_MALLOC: words with commas between. Unknown words are ignored, and the first of them is named in one line.
+/// Reads a value of CORESCALE_MALLOC, which is words separated by commas. Unknown words are ignored; one line names the first of them.
 void read_options(const char* words) noexcept;
 
-/// Reads CORESCALE_MALLOC once: at the first request after the C library has the environment, which may be before our constructor.
+/// Reads CORESCALE_MALLOC once, at the first request after the C library has the environment. That may be before our constructor.
 void read_environment() noexcept;
 
-/// The least memory limit of the control groups (cgroups, of either version) that this process is in, or else SIZE_MAX. `root` is where the
-/// file systems of the kernel are: "" but for tests.
+/// The least memory limit of this process's control groups (cgroup v1 or v2); SIZE_MAX if there is none. `root` is the folder of /sys and
+/// /proc, "" except in tests.
 std::size_t memory_limit(const char* root) noexcept;
 
-/// Reads it for most_free(). At the start, because a sandbox may kill a process that opens a file later.
+/// Reads the limit for most_free(). Called at the start, because a sandbox may kill a process that opens a file later.
 void read_memory_limit() noexcept;
 
 /// How many free bytes may be kept for reuse: 64 MiB, or `share` if that is more, but at most a sixteenth of the memory limit.
