@@ -29,15 +29,15 @@ constexpr std::uint64_t nobody = ~std::uint64_t{0};
 /// A team, and for each of its shares another team that runs the share's nested loops, made at its first use.
 struct crew_of_process {
   std::unique_ptr<spin_team> team;
-  std::vector<std::unique_ptr<spin_team>> below;  // one at most is used by whoever runs that share
+  std::vector<std::unique_ptr<spin_team>> below;  // the thread that runs the share uses its team
 };
 
 // Never destroyed, so that a loop in the destructor of a static object still finds it.
 constinit std::atomic<crew_of_process*> crew{nullptr};
 constinit std::atomic<const void*> identity{
-    nullptr};  // of its team: who finds it in current_team() knows that the crew stays meanwhile
+    nullptr};  // of its team; inside that team's workers the crew is not replaced
 constinit std::atomic<std::size_t> size{0};
-constinit std::atomic<bool> size_stays{false};  // restart() was told it
+constinit std::atomic<bool> size_stays{false};  // restart() has set it
 constinit std::atomic<std::uint32_t> failures{0};
 constinit std::atomic<std::uint64_t> taken_in{
     nobody};  // the fork_generation() of the thread that has its turn
@@ -134,8 +134,8 @@ bool take_over(spin_team& team) noexcept {
   }
 }
 
-// Whether main() has ended by pthread_exit(). If so, the team must not keep the process alive, so a team of a later loop ends with its
-// thread.
+// Whether main() has ended by pthread_exit(). If so, the team must not keep the process alive, and ends with each thread that was its
+// master.
 constinit std::atomic<bool> main_has_ended{false};
 
 void end_master(void*) noexcept {

@@ -15,7 +15,7 @@ template <unsigned bits, std::size_t tries>
 struct table_of_records {
   std::array<loop_record, 1U << bits> at;
 
-  /// Null if all that it tried belong to others.
+  /// Null if all places that it tried belong to other sites.
   loop_record* find(std::uint64_t site) noexcept {
     const std::size_t first = site >> (64 - bits);
     for (std::size_t next = first; next < first + tries; ++next) {
@@ -38,7 +38,7 @@ constinit struct alignas(4096) {
   table_of_records<10, 16> many;
 } table;
 
-// A change by this factor means that the loop has changed, and is believed at once.
+// A sample that differs by this factor counts in full at once, because the loop has changed.
 constexpr double another_loop = 2;
 constexpr double weight_of_new = 0.25;
 

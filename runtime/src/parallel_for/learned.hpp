@@ -61,7 +61,7 @@ enum class doubt : std::uint8_t { none, look_again, second_look };
 struct alignas(cache_line / 2) loop_record {
   std::atomic<std::uint64_t> site{0};
   std::atomic<std::uint64_t> sampled_at{0};   ///< ticks at the last sample
-  std::atomic<std::uint64_t> alone_up_to{0};  ///< iterations that were lately found not to pay for a fork
+  std::atomic<std::uint64_t> alone_up_to{0};  ///< the most iterations lately found not to pay for a fork
   std::atomic<float> iteration_ns{
       0};  ///< measured in blocks of a forked loop, or on the caller alone if none is forked; 0: not known
   std::atomic<float> alone_ns{
@@ -77,7 +77,7 @@ struct alignas(cache_line / 2) loop_record {
   std::atomic<std::uint8_t> losses{0};       ///< samples in a row whose fork did not pay
   std::atomic<doubt> in_doubt{doubt::none};  ///< about the last sample
 
-  /// Counts this call, and returns whether to time it. If so, the decisions are made again.
+  /// Counts this call, and returns whether to time it. A timed call makes the decisions again.
   bool begin_call() noexcept {
     const std::uint32_t call = calls.load(std::memory_order_relaxed);
     calls.store(call + 1, std::memory_order_relaxed);
@@ -144,13 +144,13 @@ struct alignas(cache_line / 2) loop_record {
   // One of the first samples searches, one runs alone, and two forks are compared with it.
   static constexpr std::uint32_t first_samples = 5;
   static constexpr std::uint32_t sample_every = 16;
-  // It costs half of a call. For longer loops it shows nothing, because their data is not in a cache.
+  // A call alone instead of forked costs half of its time. For longer loops it shows nothing, because their data is in no cache.
   static constexpr std::uint32_t alone_every = 256;
   static constexpr double short_ns = 1e5;
   static constexpr double much_longer = 4;
   // If another program displaces a thread now and then, the thread is late at some joins, but saves time on average.
   static constexpr std::uint8_t most_forks = 16;
-  // A gain below this counts as this: such a late join is chance.
+  // A gain below this counts as this, because so late a join is chance.
   static constexpr double least_gain = -3;
   // In serial times of the loop: what a fork on two threads saves at best.
   static constexpr float least_loss = 0.5F;

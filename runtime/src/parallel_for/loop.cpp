@@ -352,15 +352,15 @@ struct watched_slices {
   static constexpr double off_by = 4;
   // Slices grow by this factor at most, because a loop may begin with its cheap iterations.
   static constexpr std::uint64_t growth = 8;
-  // What is seen of a shorter slice is mostly the reading of the clock.
+  // The time of a shorter slice is mostly that of reading the clock.
   static constexpr double least_seen_ns = 100;
   static constexpr std::uint64_t most = 64;
 
   // If one slice takes as long as this many forks, the rest is divided. If the slice was an outlier, that costs little in comparison.
   static constexpr double surely_late = 16;
 
-  std::uint64_t first;  ///< iterations: little is lost if the prediction is wrong from the start
-  std::uint64_t later;  ///< at most
+  std::uint64_t first;  ///< iterations of the first slice; few, in case the prediction is wrong
+  std::uint64_t later;  ///< iterations of a later slice, at most
 
   watched_slices(std::uint64_t n, double iteration_ns) noexcept {
     const std::uint64_t share = n / most;
@@ -501,7 +501,7 @@ void run_loop(const team_ref& team, std::uint64_t n, const loop_body& body, cons
     described.emplace(describe(call));
     may_fork = !record || record->may_fork(described->iteration_ns * static_cast<double>(n));
     if (may_fork) plan = plan_of(call, *described);
-  } catch (const std::bad_alloc&) {  // a first loop reads the machine; if it cannot, a later one will
+  } catch (const std::bad_alloc&) {  // no memory to read the machine: a later loop tries again
     return body(0, n);
   }
   const loop_description& loop = *described;

@@ -67,8 +67,8 @@ double formula(const loop_description& loop) {
   return above / below;
 }
 
-// For small bodies the formula has a pole, at which blocks grow without bound, and beyond it blocks are negative. So blocks are limited
-// to a thread's share; larger ones would be useless anyway. The study prints its blocks truncated.
+// For small bodies the formula has a pole, at which blocks grow without bound and beyond which they are negative. So blocks are limited to
+// a thread's share; larger ones would be useless anyway. The study prints its blocks truncated.
 loop_plan published_cost_model(const loop_description& loop) {
   const double block = formula(loop);
   const std::uint64_t iterations = (loop.n - 1) / loop.threads + 1;
@@ -85,9 +85,9 @@ loop_plan published_cost_model(const loop_description& loop) {
 // The plan of the least predicted time, over threads, counters and block:
 //
 //   fork-join + n w / T + (n / B T) c + B w u / 2 + what the counters' layout adds,
-// with w the time of an iteration, c that of a claim, and u the unevenness of equal blocks. For given T and c the best block is sqrt(2 n
-// c / (T w u)), at which claims and tail cost the same. If a loop is so short that neither claims nor stealing pay, each thread runs its
-// share as one block: B = n / T and c = 0.
+// for n iterations of time w in blocks of B, T threads, c the time of a claim and u the unevenness of equal blocks. For given T and c the
+// best block is sqrt(2 n c / (T w u)), at which claims and tail cost the same. If a loop is so short that neither claims nor stealing pay,
+// each thread runs its share as one block: B = n / T and c = 0.
 
 // A fork must save at least this share of the serial time, because a prediction can be wrong by that much.
 constexpr double least_gain = 0.1;
@@ -133,7 +133,7 @@ layout counter_per_thread(const loop_description& loop, std::uint32_t threads) {
 }
 
 // The threads of a group wait for each other's claims. On average, half of them are ahead.
-// In the end blocks shrink with what is left, and the last claims of all threads are in one queue.
+// In the end blocks shrink with the rest of the loop, and the last claims of all threads queue at one counter.
 layout counter_per_group(const loop_description& loop, std::uint32_t threads) {
   const double each = std::max(1.0, static_cast<double>(threads) / loop.l3_domains);
   return {.by_group = true,
@@ -215,7 +215,7 @@ loop_plan automatic(const loop_description& description) {
 // The block by weights fitted to loops of this machine, from one counter. It balances claims against the wait for the last block, which
 // grows with a power of an iteration's time. The laboratory fits them (conclude/block_size/line_travel.py), and a test compares the two.
 
-// An iteration of this time counts with its own time.
+// The iteration time that trained_spread leaves as it is.
 constexpr double usual_iteration_ns = 1000;
 
 loop_plan trained(const loop_description& loop) {

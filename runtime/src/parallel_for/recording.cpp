@@ -159,7 +159,7 @@ const struct at_exit {
   ~at_exit() {
     try {
       if (recorder* const known = made.load(std::memory_order_acquire)) known->write();
-    } catch (const std::exception&) {  // a process that ends has nobody left to tell
+    } catch (const std::exception&) {  // too late to report
     }
   }
 } writes_at_exit;
@@ -184,7 +184,7 @@ std::uint64_t block_to_record(const loop_to_record& loop) {
 void record_loop(const loop_to_record& loop, const loop_statistics& seen) noexcept {
   try {
     made_recorder().add(loop, seen);
-  } catch (const std::exception&) {  // one call less
+  } catch (const std::exception&) {  // this call is not recorded
   }
 }
 

@@ -22,11 +22,11 @@ struct loop_to_record {
   std::uint32_t threads;
 };
 
-/// The block that this call shall take; 0 if it is not recorded: no two blocks differ, the table is full, or another thread is in it.
-/// Throws std::runtime_error if the file cannot be written.
+/// The block that this call shall take; 0 if the call is not recorded, because no two blocks differ, the table is full, or another thread
+/// is in it. Throws std::runtime_error if the file cannot be written.
 std::uint64_t block_to_record(const loop_to_record& loop);
 
-/// Takes in what the call took. The file gets a line for each loop and block when the process exits.
+/// Records the time of the call. The file gets a line for each loop and block when the process exits.
 void record_loop(const loop_to_record& loop, const loop_statistics& seen) noexcept;
 
 }  // namespace corescale::detail

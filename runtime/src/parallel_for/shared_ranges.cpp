@@ -69,7 +69,7 @@ shared_ranges::member shared_ranges::join(std::uint32_t id, std::uint32_t group)
   return me;
 }
 
-// If all claims are equal, the addition's result tells what remained. Otherwise it is read first.
+// If all claims are equal, the result of the addition shows the remainder. Otherwise the remainder is read first.
 bool shared_ranges::take(member& me, std::uint32_t which, unit_block& block) noexcept {
   std::atomic<word>& range = counter_[which].range;
   std::uint64_t wanted = me.largest;

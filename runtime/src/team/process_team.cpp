@@ -16,7 +16,7 @@ struct process_team {
   const detail::thread_identity* master = nullptr;  // the team keeps it alive
   std::uint64_t generation = 0;
 
-  // The generation of forks whose call is inside, so that a fork() cannot leave it locked.
+  // The fork_generation() of the call that is inside, so that a fork() cannot leave it locked.
   std::atomic<std::uint64_t> entered{unused};
 
   static constexpr std::uint64_t unused = ~std::uint64_t{0};

@@ -31,7 +31,7 @@ constinit thread_local mover of_this_thread;
 constexpr std::int64_t least_stay = 200'000;
 constexpr std::int64_t most_stay = 64 * least_stay;
 
-// Long after the last move, the next one counts as the first.
+// A move long after the last one counts as the first.
 std::int64_t next_stay(const mover& thread, std::int64_t now_ns) noexcept {
   const bool long_ago = now_ns - thread.moved > 4 * most_stay;
   return long_ago ? least_stay : std::clamp(2 * thread.stay, least_stay, most_stay);
@@ -72,7 +72,7 @@ void find_another_core(std::int64_t now_ns) noexcept {
   thread.moved = now_ns;
   cpu_set_t others = allowed;
   CPU_CLR(static_cast<std::size_t>(sched_getcpu()), &others);
-  if (sched_setaffinity(0, sizeof others, &others)) return;  // there is no other one
+  if (sched_setaffinity(0, sizeof others, &others)) return;  // there is no other core
   if (get_allowed(allowed) && CPU_EQUAL(&allowed, &others))
     sched_setaffinity(0, sizeof thread.allowed_at_start, &thread.allowed_at_start);
 }

@@ -22,7 +22,7 @@ namespace {
 /// The state on which spinning depends, for all teams of the process together.
 struct spin_budget {
   std::atomic<int> awake{0};  // threads of teams that are awake, without masters
-  std::atomic<int> cores{1};  // the most that usable_cores() said when a team was made
+  std::atomic<int> cores{1};  // the largest usable_cores() when a team was made
   std::atomic<std::int64_t> crowded_until{
       0};  // a thread that spun was taken off its core: no spinning until then
 };
@@ -32,11 +32,11 @@ constinit spin_budget the_budget;
 [[maybe_unused]] const int no_thread_is_awake_in_a_child =
     pthread_atfork(nullptr, nullptr, [] { the_budget.awake = 0; });
 
-// If a yield takes longer, another thread ran for a while, or an interrupt that other programs also need.
+// If a yield takes longer, another thread or an interrupt had the core for a while.
 constexpr std::int64_t taken_off_ns = 50'000;
 
-// After that, a process does not spin for a few times as long as it was off its core, because an interrupt of a virtual machine lasts 60 us
-// and comes with every tick. The limit is a few time slices of the kernel.
+// After that, a process does not spin for a few times the time that it was off its core. An interrupt of a virtual machine lasts 60 us and
+// comes with every tick. The limit is a few time slices of the kernel.
 constexpr std::int64_t crowded_for(std::int64_t off_ns) noexcept {
   return std::min<std::int64_t>(4 * off_ns, 10'000'000);
 }

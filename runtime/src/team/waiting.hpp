@@ -25,8 +25,8 @@ class spin_watch {
   explicit spin_watch(std::chrono::nanoseconds spin_for, std::chrono::nanoseconds keep_for = {}) noexcept
       : spin_for_(spin_for.count()), keep_for_(std::min(spin_for, keep_for).count()) {}
 
-  /// Yields the core if another thread waits for it, but not while `keep_for` lasts. False if this thread should sleep: because its time
-  /// is over, because others wanted its core, or because the process has more threads awake than cores.
+  /// Yields the core if another thread waits for it, but not while `keep_for` lasts. False if this thread should sleep, because its time is
+  /// over, because others wanted its core, or because the process has more threads awake than cores.
   bool goes_on() noexcept;
 
   /// The number of checks until the next reading of the clock. It doubles each time, up to some 20 us.
@@ -55,7 +55,7 @@ class awake_thread {
   awake_thread& operator=(const awake_thread&) = delete;
 };
 
-/// The same thread while it sleeps.
+/// An awake_thread while it sleeps.
 class asleep_thread {
  public:
   asleep_thread() noexcept;
@@ -94,7 +94,7 @@ class futex_word {
   explicit futex_word(std::atomic<std::uint32_t>& word) noexcept;
   explicit futex_word(std::atomic<std::uint64_t>& number) noexcept;
 
-  /// Sleeps while the number is `seen`, until a wake() whose group has a bit of `groups`. May also return without a reason.
+  /// Sleeps while the number is `seen`, until a wake() whose group has a bit of `groups`. May also return spuriously.
   void sleep(std::uint64_t seen, std::uint32_t groups) noexcept;
 
   /// The same as sleep(), for at most `ns` nanoseconds.

@@ -64,8 +64,8 @@ class alignas(cache_line) orders {
   /// Wakes those of the children that sleep and take part.
   void publish(round_word round, const assignment& what, std::size_t own_id) noexcept {
     what_ = what;
-    round_.exchange(round.bits(),
-                    std::memory_order_seq_cst);  // seq_cst, as in sleep(): one of both sees the other
+    // seq_cst, as in sleep(): either this thread sees the sleeper, or the sleeper sees the round.
+    round_.exchange(round.bits(), std::memory_order_seq_cst);
     if (const std::uint32_t sleeping = sleepers_.load(std::memory_order_seq_cst)) [[unlikely]]
       wake(sleeping & children_among(round.threads(), own_id));
   }
@@ -87,7 +87,7 @@ class alignas(cache_line) orders {
     round_.fetch_or(round_word::recalled, std::memory_order_relaxed);
     return order_all_threads();
   }
-  /// Neither over nor recalled.
+  /// Whether the round is neither over nor recalled.
   bool is_open(round_word round) const noexcept {
     return round_.load(std::memory_order_relaxed) == round.bits();
   }
@@ -106,7 +106,7 @@ class alignas(cache_line) orders {
     return (std::uint32_t{1} << children) - 1;
   }
 
-  /// The futex is the word of sleepers: one that has not begun to sleep finds its bit gone, however many rounds there were meanwhile.
+  /// The futex is sleepers_: a child that has not begun to sleep finds its bit gone, however many rounds there were meanwhile.
   void wake(std::uint32_t children) noexcept {
     if (!children) return;
     sleepers_.fetch_and(~children, std::memory_order_seq_cst);
@@ -150,8 +150,7 @@ class alignas(cache_line) report {
   }
 
   /// Claims a share of a round that was recalled. The thread or its parent gets it, whichever is first.
-  /// A thread that comes after the round is over sees that once it has looked at the claims, so a newer claim
-  /// is never overwritten.
+  /// A thread that comes after the round is over sees this after it has read the claims, so it never overwrites a newer claim.
   bool claim(round_word round, const orders& above) noexcept {
     std::uint64_t seen = claimed_.load(std::memory_order_acquire);
     return seen != round.number() && above.is_recalled(round) &&
@@ -286,8 +285,8 @@ struct spin_crew {
     return true;
   }
 
-  // A parent that gives its core to a thread of another runtime gets it back after a slice of the kernel, up to
-  // 4 ms. So it keeps it while a child ends its last block.
+  // A parent that yields its core to a thread of another runtime gets it back only after a time slice of the kernel, up to 4 ms. So the
+  // parent keeps its core while a child ends its last block.
   static constexpr std::chrono::nanoseconds end_is_near = std::chrono::microseconds(50);
 
   // A thread that spins begins within 0.1 to 0.4 us; one that sleeps begins after 30 us or more.

@@ -36,7 +36,7 @@ const std::filesystem::path& own_folder() {
   }();
   return folder;
 }
-// Found when the library is loaded, because the loader may know the library by a relative name, which a later chdir() would make wrong.
+// Found when the library is loaded: the loader may know it by a relative name, which a later chdir() would make wrong.
 [[maybe_unused]] const std::filesystem::path& known_at_load = own_folder();
 
 /// Null if the library, or one that it needs, is missing.

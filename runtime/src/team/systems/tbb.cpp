@@ -58,8 +58,8 @@ class share_of_limit {
     return num_threads <= global_control::active_value(global_control::max_allowed_parallelism);
   }
 
-  /// Tells oneTBB the limit once more. A lesser one comes first, because oneTBB ignores a limit that it has
-  /// already. The lesser one still holds every other team.
+  /// Sets the limit once more. A lesser one comes first, because oneTBB ignores a limit that it already has. The lesser limit still allows
+  /// for every other team.
   static void tell_again() {
     const std::scoped_lock lock(mutex);
     if (process_ends || !limit.control) return;
@@ -90,7 +90,7 @@ class share_of_limit {
     static const std::size_t first_seen = [] {
       try {
         return global_control::active_value(global_control::max_allowed_parallelism);
-      } catch (...) {  // oneTBB counts the cores once, and who asks later waits for that
+      } catch (...) {  // oneTBB counts the cores once; after a failure, later callers wait for that count
         spoiled = true;
         throw;
       }
@@ -120,8 +120,9 @@ class share_of_limit {
 /// A task waits until all k have started, so that no thread of oneTBB takes two. The master's own task reminds oneTBB of the others.
 /// oneTBB owns the threads and keeps them after the team ends.
 /// A round waits for threads of oneTBB that other arenas hold.
-/// Limits (fork(), at most 256 threads or 4 per core for all teams together, the process's thread limit) are found when the team is made,
-/// by starting plain threads and then one round, which may take long but not without a thread that comes. This is best effort.
+/// Limits are fork(), the process's thread limit, and 256 threads or 4 per core, whichever is more, for all teams together. They are found
+/// when the team is made, by starting plain threads and then one round. The round gives up if no further thread comes for a while. This is
+/// best effort.
 struct crew {
   crew(std::size_t n, const team_options&) : num_threads(n), arena(static_cast<int>(n), 1) {}
 
@@ -171,7 +172,8 @@ struct crew {
     return here.complete;
   }
 
-  /// Called by the master. Waits for the other members, and reminds oneTBB of them meanwhile. False if none came within the limit.
+  /// Called by the master. Waits for the other members, and reminds oneTBB of them meanwhile. False if no further one came within the
+  /// limit.
   /// oneTBB promises no thread. It overlooks a task that is spawned at the moment when a thread finds the arena empty (its arena.h,
   /// advertise_new_work), and a limit that changes at the moment when a market begins. If nothing else happens, it overlooks them for ever.
   bool all_start(std::chrono::milliseconds limit, detail::countdown_latch& all_started) noexcept {
@@ -184,9 +186,9 @@ struct crew {
       missing = left;
       if (waited >= limit) return false;
       try {
-        arena.enqueue([] {});  // which it does not overlook
+        arena.enqueue([] {});  // oneTBB does not overlook this one
         share_of_limit::tell_again();
-      } catch (const std::exception&) {  // no memory: it is reminded the next time
+      } catch (const std::exception&) {  // no memory: the next turn reminds it
       }
     }
     return true;
