@@ -40,8 +40,8 @@ std::optional<std::uint64_t> statistic(const std::string& path, std::string_view
 class throttling {
  public:
   explicit throttling(std::string root = "") : root_(std::move(root)), before_(totals()) {}
-  /// Seconds for which a group was held back, of the group (among all around the process) for which that was longest. This is a lower
-  /// bound, because other groups may have been held back at other times.
+  /// The longest time, in seconds, for which a group around the process was held back. This is a lower bound, because other groups may have
+  /// been held back at other times.
   double seconds() const;
 
  private:

@@ -20,7 +20,7 @@ inline double tick_seconds() { return 1.0 / static_cast<double>(sysconf(_SC_CLK_
 
 /// Seconds since boot.
 struct cpu_time {
-  /// Seconds of all CPUs that the hypervisor gave to others.
+  /// CPU seconds that the hypervisor gave to others, of all CPUs together.
   double steal = 0;
   /// Seconds in which the CPUs asked for ran any program or served an interrupt.
   double busy = 0;

@@ -10,8 +10,8 @@
 namespace corescale::probe {
 
 /// Every living or unreaped descendant, parents before children. A process born meanwhile may be missing.
-/// Once a child has ended, descendants below this process's own children may be missing, too; otherwise this could follow a chain of
-/// processes that fork and end without an end. So call it in a loop.
+/// Once a child has ended, descendants below this process's own children may be missing, too; otherwise this could follow an endless chain
+/// of processes that fork and end. So call it in a loop.
 std::vector<pid_t> descendants();
 
 /// Whether SIGCHLD, which must be blocked, is pending because a child has ended.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 (more than 300 lines: all functions of an allocator, and what timing them costs)
-// The malloc family. One call in 64 is timed, after a random number of others, because timing all would cost a third of their time. Once
-// a thread has made many calls, it is one in 512, which is exact enough.
+// The malloc family. One call in 64 is timed, after a random number of others, because timing all would cost a third of their time. Once a
+// thread has made many calls, one call in 512 is timed, which is exact enough.
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -18,7 +18,7 @@ namespace {
 constexpr std::int32_t mean_gap = 64, later_gap = 512;
 constexpr std::uint32_t many = 2048;  // timed calls: their mean is known to a few percent
 constexpr std::size_t large = std::size_t{1}
-                              << 17;        // bytes; longer ones are all timed, as they may clear pages
+                              << 17;        // bytes; calls for more are all timed, as they may clear pages
 constexpr std::uint64_t longest = 150'000;  // cycles; a sampled call that took longer lost its CPU meanwhile
 constexpr int batches = 16, batch = 64;
 
@@ -44,7 +44,7 @@ alignas(16) char early[1 << 16];
 std::atomic<std::size_t> early_used;
 bool resolving = false, resolved = false;
 bool has_new = false;  // the next allocator has `new` and `delete`; if not, these call malloc
-// If `new` is the C++ library's, which calls the malloc of this file, this file does it directly, for sizes below this. Otherwise 0.
+// Below this size, this file serves `new` of the C++ library directly, instead of through its call of malloc. 0 if `new` is not that one.
 std::size_t sizes_of_new = 0;
 
 bool is_early(const void* place) {
@@ -100,7 +100,7 @@ Code code_of(const void* function) {
 }
 
 std::uint64_t cycles_of_a_look = 0;
-std::uint32_t cycles_of_a_call = 0;  // as in the header; a child of a fork has it, too
+std::uint32_t cycles_of_a_call = 0;  // as in the header; also kept in a child of a fork
 std::atomic<std::uint64_t> cycles_in_faults, faults_looked_at;
 
 std::uint64_t cycles_of_a_fault() {
@@ -108,7 +108,7 @@ std::uint64_t cycles_of_a_fault() {
   return count ? cycles_in_faults.load(std::memory_order_relaxed) / count : 0;
 }
 
-// The fewest cycles of a batch, as each batch reports.
+// The least number of cycles that a batch took.
 template <class Batch>
 std::uint64_t fewest(Batch cycles_of_batch) {
   std::uint64_t found = ~std::uint64_t{0};

@@ -29,8 +29,8 @@ constexpr Word zero() {
   return word;
 }
 
-// Divides `length` among the shares. `idle`: threads that wait for an event, which the word does not count. While another thread
-// computes, they have nothing to do, as threads that do not exist. While none computes and one is blocked, the whole launch is.
+// Divides `length` among the shares. `idle`: threads that wait for an event, which the word does not count. While another thread computes,
+// they count as absent. While no thread computes, and one is blocked or idle, all free processors count as blocked.
 inline void book(Word word, std::int64_t length, int processors, int idle, std::int64_t* share) {
   int free = processors;
   const auto take = [&](Share to, int threads) {
@@ -50,7 +50,7 @@ inline void book(Word word, std::int64_t length, int processors, int idle, std::
   share[absent] += length * free;
 }
 
-// The number of `processors` for which there is no thread.
+// How many of `processors` have no thread.
 constexpr int nobody(Word word, int processors) {
   int rest = processors;
   for (unsigned i = 0; i < joins; ++i) rest -= count(word, static_cast<Count>(i));

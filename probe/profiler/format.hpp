@@ -24,8 +24,8 @@ enum State : std::uint32_t {
   spinning,    // in a spin lock, or yields again and again
   pooled,      // a worker of a runtime without work
   event,       // waits for an event from another thread (condition, semaphore or futex) while one computes
-  serial,      // only a stack's: computing while other threads of the launch had nothing to do
-  alone,       // only a stack's: computing as the only thread
+  serial,      // only in stacks: computing while other threads of the launch had nothing to do
+  alone,       // only in stacks: computing as the only thread
   states
 };
 
@@ -110,10 +110,10 @@ struct Messages {
 
 // Blocks of the malloc family whose size is up to a power of two and above the one before.
 struct BlocksOfSize {
-  std::int64_t calls;    // that allocated one; estimated, as those of a thread are
+  std::int64_t calls;    // calls that allocated one; estimated, as a thread's are
   std::int64_t watched;  // blocks that were followed until a thread freed them
   std::int64_t freed,
-      elsewhere;  // of these: freed meanwhile, and by another thread than the one that took it
+      elsewhere;  // of these: all that were freed, and those freed by a thread that had not allocated them
 };
 
 struct Header {
@@ -129,18 +129,18 @@ struct Header {
   std::uint64_t first_cycle, last_cycle;  // at `started` and `ended`
   std::uint32_t cycles_of_a_call;         // what the profiler adds to each call of the malloc family
   std::uint32_t is_rank;                  // it has called MPI
-  std::uint32_t confined;                 // it finished when it forbade itself system calls
+  std::uint32_t confined;                 // the profile ended because the program forbade itself system calls
   std::uint32_t full;                     // something is missing because the disk was full
-  std::int32_t rank;                      // its number, by what starts ranks; -1: not said
+  std::int32_t rank;                      // the rank's number, from its launcher; -1: unknown
   std::uint32_t cycles_of_a_fault;        // what the first touch of a page costs
   char executable[512];
   std::int64_t still;       // how long no thread computed
   std::int32_t idle;        // threads that wait for an event
   alignas(64) Word census;  // see census.hpp
-  std::int64_t alone;       // how long one thread alone computed or had no core; here, for its cache line
-  alignas(64) BlocksOfSize size[most_sizes];  // by the power
+  std::int64_t alone;       // how long only one thread computed or had no core; in the cache line of census
+  alignas(64) BlocksOfSize size[most_sizes];  // index: the exponent
 };
-static_assert(sizeof(Header) <= 4096);  // of one page, for which there is room
+static_assert(sizeof(Header) <= 4096);  // one page, for which there is room
 
 struct File {
   Header header;

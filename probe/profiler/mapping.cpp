@@ -36,7 +36,7 @@ int descriptor_of(const char* folder) {
   return -1;
 }
 
-bool whole = false;  // the disk space of the whole file is reserved, because the kernel cannot reserve a part
+bool whole = false;  // whether all disk space is reserved, because the kernel cannot reserve a part
 constexpr std::size_t page = 4096;
 std::atomic<bool> has_room[sizeof(File) / page + 1];
 
@@ -44,7 +44,7 @@ std::atomic<bool> has_room[sizeof(File) / page + 1];
 #define MADV_POPULATE_WRITE 23
 #endif
 
-// Makes the file, sparse, with room for the header. If there is no room, it is left empty, which shows that.
+// Makes the file, sparse, with room for the header. An empty file shows that there was no room.
 bool grow(int descriptor) {
   rlimit most{};
   return (getrlimit(RLIMIT_FSIZE, &most) != 0 || most.rlim_cur >= sizeof(File)) &&
@@ -79,7 +79,7 @@ File* mapped(const char* folder) {
   return place == MAP_FAILED ? nullptr : static_cast<File*>(place);
 }
 
-std::atomic<std::uint64_t> replaced;  // how often another object came to where one was
+std::atomic<std::uint64_t> replaced;  // how often an object was loaded where another one had been
 std::atomic_flag reading;
 
 // A range of addresses with code that was looked up. Only the thread that has set `reading` writes these, and only appends, because ticks
@@ -90,7 +90,7 @@ struct Range {
 constexpr std::size_t most_ranges = 4096;
 Range range[most_ranges];
 std::atomic<std::size_t> ranges;
-std::atomic<bool> outdated;  // an object went
+std::atomic<bool> outdated;  // an object was unloaded
 
 bool is_known(std::uint64_t address) {
   if (outdated) return false;

@@ -42,11 +42,11 @@ int copy_path(dl_phdr_info* object, std::size_t, void* given) {
   return 1;
 }
 
-// Used for an object that does not name the library that it needs, and was loaded by one that does.
+// For objects that do not name the library that they need, because the object that loads them does.
 void* in_any_object(const char* name) {
   const link_map* const own = object_of(reinterpret_cast<const void*>(in_any_object));
   Object object = {};
-  // Opened outside the walk, which holds a lock that opening takes last.
+  // Libraries are opened outside the walk, which holds a lock that opening takes last.
   for (int place = 0; object.left = place, dl_iterate_phdr(copy_path, &object) != 0; ++place) {
     if (!object.path[0] || (own && !strcmp(object.path, own->l_name))) continue;
     if (void* const found = in_object(object.path, name)) return found;
@@ -103,7 +103,8 @@ void* Symbol::kept_for(const link_map* object, bool all_see) {
 
 void* Symbol::found_for(const void* caller, bool all_see) {
   const OwnMemory memory;
-  // If a call is the last act of a region's body, the body has left, so the caller is found here.
+  // If a region's body ends with a tail call, the call seems to come from this library, which called the
+  // body.
   const link_map* const object = object_of(caller);
   const bool is_own = object && object == object_of(reinterpret_cast<const void*>(in_any_object));
   void* found = is_own ? dlsym(RTLD_NEXT, name_) : kept_for(object, all_see);

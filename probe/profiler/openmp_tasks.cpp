@@ -11,7 +11,7 @@ namespace {
 // A task's function: GCC's has one argument, LLVM's has two. Passing more does no harm.
 using Function = long(long, long);
 
-constexpr std::size_t most_functions = 128;  // in waits, tasks of further functions count as waits
+constexpr std::size_t most_functions = 128;  // tasks of further functions count as the wait in which they run
 std::atomic<Function*> functions[most_functions];
 
 template <std::size_t k>

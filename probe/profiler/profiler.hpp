@@ -27,7 +27,7 @@ struct Local {
   std::uint32_t random;
   std::uint32_t timed;  // number of timed allocations
   const void* caller;   // return address of its last untimed call of the allocator
-  bool in_allocator;    // in one that is timed
+  bool in_allocator;    // whether it is in a timed allocation
   bool own;             // whether its allocations are the profiler's: see OwnMemory
   bool spinning;
   struct Wait* wait;    // the wait that the thread is in

@@ -135,7 +135,7 @@ pid_t start_beside(child_plan& plan, bool traced) {
   return child;
 }
 
-/// The socket by which a rank asks its launcher for the other ranks (PMI). Without it the rank would be the only one. -1: none.
+/// The socket by which a rank asks its launcher for the other ranks (PMI). Without it each rank would be alone. -1: none.
 int socket_of_rank(const std::vector<std::string>& environment) {
   constexpr std::string_view name = "PMI_FD=";
   for (const auto& variable : environment) {

@@ -29,17 +29,17 @@ struct report {
   accounts used;
   /// CPU time of the whole tree. The time of processes that nobody reaped counts as user time.
   double user = 0, system = 0;
-  /// group: that of every process; reaped: that of processes whose parents waited for them; sampled: a lower
-  /// bound, because the time of some process is in neither account.
+  /// group: the time of every process; reaped: the time of processes whose parents waited for them; sampled:
+  /// a lower bound, because the time of some process is in neither account.
   const char* cpu_kind = "reaped";
   /// Whether some process ended that nobody waited for.
   bool unreaped = false;
   /// ru_maxrss of the largest process, as GNU time has it.
   std::uint64_t peak_memory = 0;
-  /// process: as above; sampled: a lower bound, because the peak of a larger process was not reported; none.
+  /// process: ru_maxrss; sampled: a lower bound, because the peak of a larger process was not reported; none.
   const char* peak_memory_kind = "none";
-  /// The spawner's own peak. The program's ru_maxrss starts from it, so if that is not larger, it is an upper
-  /// bound.
+  /// The spawner's own peak. The program's ru_maxrss starts from it, so a ru_maxrss that is not larger is
+  /// only an upper bound.
   std::uint64_t peak_memory_floor = 0;
   /// By how much the kernel's count of resident memory may be off.
   std::uint64_t peak_memory_error = 0;

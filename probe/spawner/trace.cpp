@@ -24,7 +24,7 @@ namespace {
 
 std::string proc(pid_t thread, const char* name) { return "/proc/" + std::to_string(thread) + name; }
 
-/// The paths, which begin at the ninth field. Only mapped files have an absolute path there.
+/// The paths of a maps file, which begin at the sixth field. Only mapped files have an absolute path there.
 std::vector<std::string> mapped_files(const std::string& text) {
   std::vector<std::string> files;
   for_each_line(text, [&](std::string_view line) {
@@ -134,7 +134,7 @@ void tracer::handle_stop(pid_t thread, int status, double now) {
 }
 
 /// Continues processes that have been stopped for too long. A process may have stopped for another tracer, which would wait for ever,
-/// because all processes of the tree are traced already.
+/// because the whole tree is traced already.
 void tracer::go_on(double now) {
   for (auto& [thread, since] : stopped_) {
     if (now - since < longest_stop) continue;

@@ -19,11 +19,11 @@ struct image {
   std::string executable;
   /// The kernel's short name at its end, which a program may choose.
   std::string name{};
-  /// No dynamic loader takes part, so nothing can be preloaded.
+  /// Whether it has no dynamic loader, so that nothing can be preloaded.
   bool is_static = false;
-  /// Set-user-id, set-group-id or file capabilities: the loader then ignores preloads from the environment.
+  /// Whether it is set-user-id or set-group-id, or has file capabilities. The loader then ignores preloads from the environment.
   bool is_privileged = false;
-  /// It executed another program in the same process, so its maps are unknown. The other program has its own entry.
+  /// Whether it executed another program in the same process, so that its maps are unknown. The other program has its own entry.
   bool replaced = false;
   /// Whether maps could be read, which a kill -9 or missing rights can prevent.
   bool readable = false;

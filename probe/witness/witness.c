@@ -3,14 +3,14 @@
  * Proof from inside a timed launch of what was loaded. Preloaded, it appends one record for each program that
  * a process executes to DIR/witness.log, where DIR is the environment's CORESCALE_WITNESS: the process id,
  * the executable, and the objects that malloc, operator new and OpenMP's GOMP_parallel resolve to, each ended
- * by a zero byte. A record is one write to a file opened for appending, so those of processes side by side do
- * not mix on a local file system. Make the file beforehand: to create it takes the first program longer than
- * all the rest together.
+ * by a zero byte. A record is one write to a file opened for appending, so records of concurrent processes do
+ * not mix on a local file system. Create the file beforehand, because that takes the first program longer
+ * than all the rest together.
  *
- * It runs before main, so that a program that ends by _exit or gives way to another is seen too; a child that
- * goes on in the same program after a fork has the same objects and adds nothing. It allocates nothing,
- * defines no symbol, and leaves errno and the program's descriptors as they were. A static or set-user-id
- * program never loads it.
+ * It runs before main, so that a program that ends by _exit or executes another one is seen too. A forked
+ * child that stays in the same program has the same objects, and adds nothing. It allocates nothing, defines
+ * no symbol, and leaves errno and the program's descriptors as they were. A static or set-user-id program
+ * never loads it.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -48,7 +48,7 @@ static const char* digits_of(unsigned long number, char* end) {
   return end;
 }
 
-/* The tables of a loaded object that tell which symbols it defines. */
+/* The tables of a loaded object that show which symbols it defines. */
 struct symbols {
   const ElfW(Sym) * table;
   const char* names;
@@ -63,7 +63,7 @@ static struct symbols symbols_of(const struct dl_phdr_info* object) {
     if (object->dlpi_phdr[i].p_type == PT_DYNAMIC)
       entry = (const void*)(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr);
   for (; entry && entry->d_tag != DT_NULL; ++entry) {
-    /* A loader may have added the load address already, and has not where the section cannot be written. */
+    /* A loader may have added the load address already, but not if the section is read-only. */
     const ElfW(Addr) value = entry->d_un.d_ptr;
     const void* const place = (const void*)(value < object->dlpi_addr ? object->dlpi_addr + value : value);
     if (entry->d_tag == DT_SYMTAB) found.table = place;
@@ -98,15 +98,15 @@ static int defined_by_hash(const struct symbols* in, const char* name) {
   return 0;
 }
 
-/* Who serves a symbol: the first object that defines it, in the order in which the loader searches. dlsym
- * will not do: in a program linked to a fixed address that takes the address of malloc, it answers with that
+/* Finds the object that serves a symbol: the first that defines it, in the loader's order of search. Not by
+ * dlsym: in a program linked to a fixed address that takes the address of malloc, dlsym returns that
  * program's own stub. */
 struct search {
   const char* symbol;
   const char* object;
 };
 
-/* The profiler passes every call on, so that it serves nothing itself. */
+/* The profiler passes every call on, so it serves nothing itself. */
 static int passes_on(const char* object) { return strstr(object, "/libcorescale_profiler.so") != NULL; }
 
 static int defines(struct dl_phdr_info* object, size_t size, void* wanted) {
@@ -134,7 +134,8 @@ static const char* executable(char* buffer) {
   return buffer;
 }
 
-/* Of the namespace that /proc shows: that of the spawner, unless the program mounted another. */
+/* The process id in the namespace that /proc shows, which is the spawner's unless the program mounted
+ * another. */
 static const char* process(char* buffer, size_t size) {
   const ssize_t length = readlink("/proc/self", buffer, size - 1);
   if (length <= 0) return digits_of((unsigned long)getpid(), buffer + size);
@@ -142,8 +143,8 @@ static const char* process(char* buffer, size_t size) {
   return buffer;
 }
 
-/* What could not be written is a missing witness, which the reader reports. A limit on file sizes is kept to:
- * the kernel would kill the program for a write beyond it. */
+/* The reader reports records that could not be written. A limit on file sizes is respected, because the
+ * kernel would kill the program for a write beyond it. */
 static void write_record(int file, const struct record* record) {
   struct stat status;
   struct rlimit limit;
