@@ -16,13 +16,13 @@ namespace ant_colony {
 
 /// Defaults are those of Dorigo and Gambardella (1997), alpha 1 and beta 2 fixed.
 struct Options {
-  int colonies = 8;  ///< enough for as many threads
-  int cycles = 200;  ///< one colony alone is then within 1% of the optimum up to 100 cities
+  int colonies = 8;  ///< enough for eight threads
+  int cycles = 200;  ///< after 200, one colony alone is within 1% of the optimum up to 100 cities
   int ants = 10;
   std::uint64_t seed = 1;
   int candidates = 15;             ///< nearest cities that an ant looks at first
-  double evaporation = 0.1;        ///< rho: of the edges of the best tour, at the end of a cycle
-  double local_evaporation = 0.1;  ///< xi: of an edge at the moment when an ant takes it
+  double evaporation = 0.1;        ///< rho, for the edges of the best tour, at the end of a cycle
+  double local_evaporation = 0.1;  ///< xi, for an edge at the moment when an ant takes it
   double exploitation = 0.9;       ///< q0: how often an ant takes the best candidate instead of drawing one
 };
 
@@ -72,7 +72,7 @@ class Colony {
     std::vector<char> visited;
   };
 
-  /// All ants go to their next city before any goes on, so that each ant sees the marks of the others.
+  /// All ants go to their next city before any ant goes on, so that each sees the marks of the others.
   void build(driver::Random& random) {
     for (Ant& ant : ants_) {
       std::fill(ant.visited.begin(), ant.visited.end(), false);

@@ -248,7 +248,7 @@ inline Instance read(const std::filesystem::path& file) {
   return Reader(text, file.string()).read();
 }
 
-/// The length of the optimal tour, from the `optima.csv` beside the instance; nothing if it does not say.
+/// The length of the optimal tour, from the `optima.csv` beside the instance; nothing if it is not listed.
 inline std::optional<long> known_optimum(const std::filesystem::path& file) {
   const std::filesystem::path table = std::filesystem::path(file).replace_filename("optima.csv");
   std::ifstream in(table);

@@ -86,7 +86,7 @@ class Simulation {
       return at != other.at ? at > other.at : thread > other.thread;
     }
   };
-  /// Where a counter's line is, and until when it is on its way there.
+  /// Where a counter's line is, and when it arrives there.
   struct Line {
     double free_at = 0;
     std::uint32_t thread = ~0U;
@@ -169,7 +169,7 @@ class Simulation {
     return at + (2 + static_cast<double>(lines_.size()) / 10) * travel;
   }
 
-  corescale::detail::range_counters room_;  // first: of cache lines
+  corescale::detail::range_counters room_;  // first, because of its alignment
   Ranges ranges_;
   const SimulatedMachine& machine_;
   const SimulatedLoop& loop_;

@@ -15,7 +15,7 @@ using driver::Random;
 /// A function has from `least` to `most` instructions, a genome as many functions.
 inline constexpr int least = 4, most = 12;
 
-/// w: working registers, in: what came with the event or the call, out: what goes back. See Processor.
+/// w: working registers; in: the arguments of the event or the call; out: the results. See Processor.
 enum class Operation : std::uint8_t {
   nothing,
   constant,   ///< w[a] = a number from -8 to 8
@@ -27,7 +27,7 @@ enum class Operation : std::uint8_t {
   smaller,    ///< w[a] = min(w[b], w[c])
   larger,     ///< w[a] = max(w[b], w[c])
   skip,       ///< skips the next c instructions if w[a] < w[b]
-  call,       ///< the function whose tag is nearest, its in being our w; its out is added to our w
+  call,       ///< calls the function with the nearest tag: its in is our w, and its out is added to our w
   leave,      ///< ends the function
   send,       ///< out goes to the neighbour in direction a; costs 1
   share,      ///< an eighth of the cell's resource goes to the neighbour in direction a

@@ -16,7 +16,7 @@ struct Options {
   int width = 32, height = 32;
   int generations = 200;  ///< updates of each cell
   std::uint64_t seed = 1;
-  int instructions_per_message = 1200;  ///< little of the time is in malloc then; 110 makes it 15%
+  int instructions_per_message = 1200;  ///< little of the time is in malloc; with 110, it is 15%
   int badges = 2;                       ///< last ancestors whose names a message carries
   bool selection = true;
   Layout layout = Layout::padded;

@@ -8,7 +8,7 @@
 
 namespace driver {
 
-/// A body that was run several times.
+/// The times of a body that was run several times.
 struct Repeated {
   double seconds;  ///< mean of a run
   long repeats;
@@ -17,7 +17,7 @@ struct Repeated {
 
 /// Runs `body` until `least` has passed in all, at least once (Bell and Hepperger 2012, section II: a second).
 /// The clock is read once a run, which costs some 30 ns.
-/// `agreed` turns the seconds that passed on this rank into seconds on which all ranks agree, so that all make the same number of runs.
+/// `agreed` turns this rank's seconds into seconds on which all ranks agree, so that all make the same number of runs.
 template <class Body, class Agree = std::identity>
 Repeated repeat(Body&& body, double least = 1, Agree&& agreed = {}) {
   const auto start = std::chrono::steady_clock::now();

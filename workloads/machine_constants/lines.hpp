@@ -41,7 +41,7 @@ inline Quantity quartile(std::vector<double> values, std::size_t quarters) {
 /// A typical value of times that other programs only make longer. It is right even if they do so in three quarters of the runs.
 inline Quantity typical(std::vector<double> values) { return quartile(std::move(values), 1); }
 
-/// Binds the calling thread; has no effect if that is forbidden.
+/// Pins the calling thread; has no effect if that is forbidden.
 inline void pin(int cpu) {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -83,7 +83,7 @@ class LineCycle {
     for (std::uint64_t k = 0; k < length; ++k) lines_[k].value = (k + 37) % length;
   }
 
-  /// A fetch-and-add on each line, one after the other. It leaves the lower bits, which have the position of the next line.
+  /// A fetch-and-add on each line, one after the other. It does not change the lower bits, which have the position of the next line.
   void claim() {
     std::uint64_t at = 0;
     for (std::uint64_t k = 0; k < length; ++k)
@@ -118,9 +118,9 @@ class Pair {
     return in_turn([](Line& ball, std::uint64_t) { ball.value.fetch_add(1, std::memory_order_acq_rel); });
   }
 
-  /// A fetch-and-add of two threads that do nothing else: nanoseconds for each of both's, so what one counter serves. Runs in which the
-  /// other thread made less than a tenth of them do not count, because it was absent; 0 if no run counts. It is the median, because a run
-  /// in which the other thread was absent for a part is too short.
+  /// Nanoseconds in which one counter serves a fetch-and-add of either of two threads that do nothing else. Runs in which the other thread
+  /// made less than a tenth of the additions do not count, because it was absent; 0 if no run counts. It is the median, because a run in
+  /// which the other thread was absent for a part of the time is too short.
   Quantity contended() const {
     constexpr std::uint64_t adds = 20'000;
     Line line, started;
@@ -188,7 +188,7 @@ class Pair {
     }
   }
 
-  /// Nanoseconds from one's turn to the other's, where `count` makes the line's value the given one, which is one more.
+  /// Nanoseconds from one thread's turn to the other's. `count` raises the line's value by one, to the given value.
   template <class Count>
   Quantity in_turn(Count count) const {
     Line ball;

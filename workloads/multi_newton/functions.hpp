@@ -89,7 +89,7 @@ struct Chebyshev {
 };
 
 /// Bessel's J0 as the mean of cos(x sin t) over t, which converges faster than any power of the number of points (Trefethen and
-/// Weideman 2014). The zeros are tabled; the test holds them against Boost.Math's.
+/// Weideman 2014). The zeros are in a table, which a test compares with Boost.Math's.
 struct BesselJ0 {
   static constexpr int points = 64;
   static constexpr double upper = 32;

@@ -37,7 +37,7 @@ struct Request {
   bool sleeper = false;
 };
 
-/// An option's level, and what it stands for.
+/// An option's level and its meaning.
 template <class Meaning>
 struct named {
   const char* name;
@@ -146,7 +146,7 @@ constexpr std::array derivatives{
     named<Method<Function>>{"cppad-unheld", solve_by_cppad<Function, Alloc, false>},
 };
 
-template <class Alloc>  // By hand alone: the others see no difference.
+template <class Alloc>  // Only by hand: for the other derivatives, opacity makes no difference.
 constexpr std::array derivatives<Sine<true>, Alloc>{
     named<Method<Sine<true>>>{"hand-opaque", solve_by<Sine<true>, Alloc, ByHand<Sine<true>>>}};
 

@@ -52,8 +52,8 @@ struct Contiguous {
 
  private:
   /// Zeros; the system provides only the pages that are touched. Each vector starts at another offset in its page. Otherwise a core would
-  /// confuse a thread's entries in all three (4 KiB aliasing), which this version is not meant to show. This holds for the first threads:
-  /// some beyond the eighth have roots at the offset of their counts.
+  /// confuse a thread's entries in all three (4 KiB aliasing), which this version is not meant to show. The offsets help only the first
+  /// eight threads: some later ones have roots at the offset of their counts.
   template <class T>
   static T* make_vector(std::size_t size, std::size_t offset) {
     constexpr std::size_t page = 4096;
@@ -169,7 +169,7 @@ struct StudyAlloc {
   static std::size_t available() { return Slices<Version>::mine().available->get(); }
 };
 
-/// malloc() with the study's capacities: no header, no counts, no lists. The extra time of `System` is the cost of these, of a thread's
+/// malloc() with the study's capacities: no header, no counts, no lists. `System` takes longer by the cost of these, of a thread's
 /// structure, and of requests that are larger by the header.
 struct BareAlloc {
   [[nodiscard]] static void* get_memory(std::size_t min_bytes, std::size_t& capacity,

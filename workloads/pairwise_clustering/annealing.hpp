@@ -15,7 +15,7 @@ struct Options {
   std::size_t clusters = 0;   ///< 0: the widest gap between the temperatures of two splits decides
   std::size_t at_most = 10;   ///< the most clusters, if `clusters` is 0
   std::uint64_t seed = 1;     ///< seed of the power method's start
-  double cooling = 0.9;       ///< the next temperature over this one
+  double cooling = 0.9;       ///< the next temperature, relative to this one
   double after_split = 0.97;  ///< the same, once there has been a split
   double least_size = 5;      ///< points in a cluster that may split; half of the mean size, if that is less
   std::size_t wait = 3;       ///< temperatures from a split to the next test
@@ -23,12 +23,12 @@ struct Options {
   std::size_t most_passes = 100;  ///< most passes at one temperature
   double settled = 1e-3;          ///< sum |dM| / N, and mean |d eps| / T, below which nothing moves
   double frozen = 2e-3;           ///< fuzziness below which every point has its cluster
-  double coldest = 1e-5;          ///< last temperature over the first
+  double coldest = 1e-5;          ///< the last temperature, relative to the first
   double least_gap =
-      1.5;  ///< below it no number of clusters stands out: one cluster. One Gaussian has gaps of 1.06.
+      1.5;  ///< below it no number of clusters stands out, and there is one. A single Gaussian has gaps of 1.06.
 };
 
-/// What one temperature gave.
+/// The result of one temperature.
 struct AtTemperature {
   double temperature;
   std::size_t clusters;

@@ -12,11 +12,11 @@
 
 namespace pairwise_clustering {
 
-/// How the factor of a product reaches all ranks. `allgather`: as a whole, then there is one product; the result has the same bits for any
-/// number of ranks. `ring`: in parts, each of which is used on its way round, as in DAPWC; needs no room for the whole.
+/// How the factor of a product reaches all ranks. `allgather`: as a whole, before a single product; the result has the same bits for any
+/// number of ranks. `ring`: in parts, each of which is used on its way round, as in DAPWC; this needs no room for the whole.
 enum class Exchange : std::uint8_t { allgather, ring };
 
-/// A time in the record: from here to the end of the block.
+/// A region of the record, from here to the end of the block.
 class Region {
  public:
   explicit Region(const char* name) : name_(name) { corescale_region_begin(name); }
@@ -95,7 +95,7 @@ class SharedProduct {
     }
   }
 
-  /// `is_first`: to nothing.
+  /// Adds a part of the product to y. `is_first`: y is set to 0 before.
   void add(const float* x, std::size_t first, std::size_t columns, std::size_t clusters, std::span<double> y,
            std::size_t stride, bool is_first) {
     const Region region("dm_product");

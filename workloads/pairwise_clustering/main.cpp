@@ -90,7 +90,7 @@ class Loader {
  public:
   Loader(const Request& request, const driver::Ranks& ranks) : request_(request), ranks_(ranks) {}
 
-  /// Nothing if something cannot be used; then it has been said.
+  /// False if something cannot be used, which has been reported then.
   bool load(const Crew& crew) {
     double largest = 0;
     if (!ranks_.agreed([&] { largest = examine(); })) return false;

@@ -45,7 +45,7 @@ inline Contender contender(std::string_view name, const corescale::loop_cost& co
     throw driver::Error("unit_task", "--in-turn '" + std::string(name) + "' is no block and no policy",
                         "give blocks above 0 and policies that choose one, as 1,16,auto");
   if (policy && policy != corescale::block_policies().data())
-    options.policy = policy;  // the first is meant anyway
+    options.policy = policy;  // the first one is the default
   return {.name = std::string(name), .options = options};
 }
 
@@ -68,7 +68,7 @@ inline void call(corescale::any_team& team, Loop& loop, const corescale::loop_op
       team, std::uint64_t{0}, loop.size(), [&](auto begin, auto end) { loop.run(begin, end); }, options);
 }
 
-/// Marks a pause: between its last visit and this one, others were called. A policy that learns must not take this time for the time
+/// Calls a contender for its turn. It marks a pause, because a policy that learns must not take the other contenders' time for the time
 /// between its calls.
 inline void visit(Contender& one, corescale::any_team& team, Loop& loop) {
   constexpr double visit_seconds = 0.5e-3;

@@ -60,7 +60,7 @@ inline Needs sparse_row_needs(const Shape& shape) {
 /// One row per loop.
 struct LoopRow {
   std::string_view name;
-  std::uint64_t n;  ///< used if none is asked for; for unit-task, it fits the knees of the published tables
+  std::uint64_t n;  ///< the default; that of unit-task fits the knees of the published tables
   std::unique_ptr<Loop> (*make)(const Shape& shape);
   Needs (*needs)(const Shape& shape);
 };

@@ -21,7 +21,7 @@ namespace {
 
 using namespace unit_task;
 
-/// The policy that is not one of ours: another library runs the loop.
+/// The policy for which another library runs the loop.
 const std::string taskflow = "taskflow";
 
 /// The beginning of the help of an option that only the study's loop has.
@@ -211,7 +211,7 @@ void report_blocks(driver::Result& result, const corescale::loop_statistics& see
   if (seen.clamped) result.text("clamped", "the formula gave no usable block");
 }
 
-/// What is known of a loop that ran. Nothing is known of Taskflow's blocks.
+/// The measurements of a loop. Taskflow's blocks are unknown.
 struct Seen {
   std::uint64_t iterations = 0;  ///< of the last call
   std::optional<corescale::loop_statistics> blocks = std::nullopt;

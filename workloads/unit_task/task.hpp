@@ -64,7 +64,7 @@ template <Compute how, class Memory>
   while (written < task.bytes_written) Memory::store(write_at + written++, integer);
 }
 
-/// Nanoseconds of one operation; 0 if the compiler folded them: more than 2^40 in 50 us are none.
+/// Nanoseconds of one operation; 0 if the compiler folded them, so that 2^40 take less than 50 us.
 template <Compute how>
 double ns_per_operation() {
   using clock = std::chrono::steady_clock;

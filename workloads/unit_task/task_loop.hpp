@@ -80,7 +80,7 @@ class TaskLoop final : public Loop {
  private:
   using Room = std::unique_ptr<std::uint8_t[]>;
 
-  /// The thread that uses it makes it, so that it is near its core.
+  /// The thread that uses a buffer allocates it, so that it is near the thread's core.
   void run_own(std::uint64_t begin, std::uint64_t end) {
     Room& own = rooms_.at(corescale::thread_num() + other_pools_thread);
     if (!own) make(own, 1);

@@ -18,7 +18,7 @@
 
 namespace pairwise_clustering {
 
-/// A square matrix of distances in a file, read a row at a time. Rows and columns are counted from 1 in what it says.
+/// A square matrix of distances in a file, read a row at a time. Its messages count rows and columns from 1.
 class MatrixFile {
  public:
   explicit MatrixFile(const std::string& path) : path_(path), file_(path, std::ios::binary) {
@@ -29,10 +29,11 @@ class MatrixFile {
 
   std::size_t size() const { return n_; }
 
-  /// All of a row; cheapest in ascending order. Throws Error for what is no distance.
+  /// A whole row; cheapest in ascending order. Throws Error for a value that is no distance.
   virtual std::span<const double> row(std::size_t i) = 0;
 
-  /// After the last row. Throws Error if there are more; behind a .npy's there is what a cache of distances keeps.
+  /// Call it after the last row. Throws Error if there are more rows; a .npy file may go on, because a cache of distances stores its hashes
+  /// there.
   virtual void must_end() {}
 
  protected:
@@ -95,7 +96,7 @@ class NpyFile final : public MatrixFile {
       if (header.find("'descr': '" + type + "'") != std::string::npos) type_ = type;
     if (type_.empty()) refuse("holds another type", "save it as float32, float64 or uint16");
     std::size_t columns = 0;
-    int end = 0;  // set behind the second number's bracket: a third dimension has none there
+    int end = 0;  // set after the bracket behind the second number; with a third dimension there is none
     const std::size_t at = header.find("'shape':");
     if (at == std::string::npos ||
         std::sscanf(header.c_str() + at, "'shape': (%zu, %zu)%n", &n_, &columns, &end) != 2 || end == 0 ||
@@ -205,7 +206,7 @@ inline void fill(Distances& distances, MatrixFile& file, std::size_t first) {
     for (std::size_t j = 0; const double one : file.row(first + i)) distances.set(i, j++, one);
 }
 
-/// Throws Error if a distance and that of the way back differ by more than rounding.
+/// Throws Error if the distances of i to j and of j to i differ by more than rounding.
 inline void check_symmetric(const Distances& distances, MatrixFile& file, const std::string& path,
                             std::size_t first) {
   const double allowed = 2 * distances.resolution() + 1e-6 * distances.largest();

@@ -9,10 +9,10 @@
 
 namespace pairwise_clustering {
 
-/// Bytes of a rank beside its part of the matrix. Simulated ranks share one process.
+/// Bytes that a rank needs besides its part of the matrix. Simulated ranks share one process.
 inline constexpr double rank_bytes = driver::is_simulated ? 6e6 : 64e6;
 
-/// What ranks take that hold `matrix_bytes` together: the matrix, and at most 15% of it and `rank_bytes` a rank beside it.
+/// The most bytes that ranks take which hold a matrix of `matrix_bytes` together.
 inline double memory_bound(double matrix_bytes, int ranks = 1) {
   return 1.15 * matrix_bytes + rank_bytes * ranks;
 }

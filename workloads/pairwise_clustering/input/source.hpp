@@ -18,7 +18,7 @@ namespace pairwise_clustering {
 /// Where distances come from. No member lets ranks wait for each other.
 struct Source {
   std::size_t points;
-  std::vector<std::size_t> planted;    ///< the families that a generator made; empty if nobody knows
+  std::vector<std::size_t> planted;    ///< the families that a generator made; empty if unknown
   std::vector<std::string> sequences;  ///< empty if distances are of other things
   std::function<double(std::size_t first, std::size_t last)> largest;  ///< distance in these rows, or more
   std::function<void(Distances&, std::size_t first, const Crew&)> fill;
@@ -35,7 +35,7 @@ inline Source from_mixture(std::size_t points, const Mixture::Shape& shape, std:
           [mixture](std::size_t, std::size_t) { return mixture->largest(); },
           [mixture](Distances& distances, std::size_t first, const Crew& crew) {
             crew.for_rows(distances, [&](std::size_t begin, std::size_t end) {
-              for (std::size_t panel = begin; panel < end; panel += panel_rows)  // which lies together
+              for (std::size_t panel = begin; panel < end; panel += panel_rows)  // a panel is contiguous
                 for (std::size_t j = 0; j < mixture->size(); ++j)
                   for (std::size_t i = panel; i < std::min(panel + panel_rows, end); ++i)
                     distances.set(i, j, mixture->distance(first + i, j));

@@ -14,8 +14,8 @@ namespace network {
 /// A trail has
 ///   attraction(k, r)           tau * visibility of order k's r-th candidate
 ///   mark(k, r, rate, amount)   tau = (1 - rate) tau + rate amount
-///   Ant                        what an ant notes: take(k, r), a candidate instead of any before; worth(choices) of all
-///   Array, Setting             whose memory colonies use; what the trail is told
+/// Ant what an ant notes: take(k, r) replaces order k's candidate; worth(choices) is that of all
+/// Array, Setting the arrays that colonies use; the options of the trail
 class IndexedTrail {
  public:
   template <class T>

@@ -144,8 +144,8 @@ class Csv {
                               : std::string(text.substr(first, text.find_last_not_of(" \t") - first + 1));
   }
 
-  /// Whether each comma groups thousands: three digits follow it, and it is before the point and after one to three digits, of which the
-  /// first is not 0.
+  /// Whether each comma groups thousands: three digits follow it, and it comes before the point and after one to three digits, the first of
+  /// which is not 0.
   static bool are_thousands(std::string_view digits) {
     const std::string_view whole = digits.substr(0, digits.find('.'));
     if (digits.substr(whole.size()).find(',') != digits.npos) return false;

@@ -21,7 +21,7 @@ namespace network {
 /// A file that appears whole or not at all: commit() writes it under another name in the same folder, and renames it. Construct it before
 /// the work, so that a place where nothing can be written is refused early. A program that is killed while it works leaves nothing. Links
 /// are followed, and an existing file keeps its mode. A file that is not regular is opened once and written into, so that a pipe's reader
-/// waits for all of it. So are /dev/stdout, /dev/stderr and /dev/fd, even if they are regular files: text is appended. Throws
+/// waits for all of it. The same holds for /dev/stdout, /dev/stderr and /dev/fd; if they are regular files, text is appended. Throws
 /// driver::Error.
 class WholeFile {
  public:
@@ -109,7 +109,7 @@ class WholeFile {
   }
 
   int given_;  ///< descriptor that it names; -1: none
-  bool into_;  ///< no regular file: written into as it is
+  bool into_;  ///< whether it is no regular file, and is written into as it is
   bool prepared_ = false;
   std::filesystem::path file_, part_;
   int opened_;  ///< descriptor of what is not a regular file; -1: none
