@@ -10,8 +10,8 @@ namespace corescale::profiler::census {
 
 enum Count : unsigned { running, lock, messages, barriers, blocks, joins, counts };
 
-// 44 bits of time in steps of 8 ns, then six counts of 14 bits, each with an offset: a worker may begin a region
-// before its master has said how many there are.
+// 44 bits of time in steps of 8 ns, then six counts of 14 bits. An offset allows a count below 0: a worker may begin a region before its
+// master has announced the number of workers.
 inline constexpr unsigned time_bits = 44, width = 14;
 inline constexpr int offset = 1024, step = 8;
 inline constexpr Word time_mask = (Word{1} << time_bits) - 1;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Proof from inside a timed launch of what was loaded. Preloaded, it appends one record for each program that
- * a process executes to DIR/witness.log, where DIR is the environment's CORESCALE_WITNESS: the process id,
- * the executable, and the objects that malloc, operator new and OpenMP's GOMP_parallel resolve to, each ended
- * by a zero byte. A record is one write to a file opened for appending, so records of concurrent processes do
- * not mix on a local file system. Create the file beforehand, because that takes the first program longer
- * than all the rest together.
+ * Proof from inside a timed launch of what was loaded. Preloaded, it appends a record for each program that a
+ * process executes to DIR/witness.log; CORESCALE_WITNESS is DIR. A record has the process id, the executable,
+ * and the objects that malloc, operator new and OpenMP's GOMP_parallel resolve to, each ended by a zero byte.
+ * It is one write to a file opened for appending, so records of concurrent processes do not mix on a local
+ * file system. Create the file beforehand, because that takes the first program longer than all the rest
+ * together.
  *
  * It runs before main, so that a program that ends by _exit or executes another one is seen too. A forked
  * child that stays in the same program has the same objects, and adds nothing. It allocates nothing, defines

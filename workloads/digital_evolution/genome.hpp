@@ -83,8 +83,8 @@ void resize_by_one(Elements& elements, Random& random) {
   if (!grow && elements.size() > least) elements.erase(at);
 }
 
-/// An instruction changes with probability 1/32, a bit of a function's tag flips with 1/16; a function grows
-/// or shrinks by one instruction with 1/32, a genome by one function with 1/16.
+/// Probabilities: an instruction changes with 1/32, and a bit of a function's tag flips with 1/16. A function
+/// grows or shrinks by one instruction with 1/32, and a genome by one function with 1/16.
 template <class Heap>
 void mutate(Genome<Heap>& genome, Random& random) {
   for (Function<Heap>& function : genome) {

@@ -5,8 +5,8 @@
 
 namespace driver {
 
-/// SplitMix64 (Steele, Lea and Flood 2014): the k-th draw is a mix of key + k * golden ratio, so that a stream consists only of its key,
-/// and no state passes from one (seed, stream, step) to another.
+/// SplitMix64 (Steele, Lea and Flood 2014): the k-th draw is a mix of key + k * golden ratio. So a stream is only its key, and no state
+/// passes from one (seed, stream, step) to another.
 class Random {
  public:
   Random(std::uint64_t seed, std::uint64_t stream, std::uint64_t step)

@@ -8,10 +8,10 @@
 
 #include "multi_newton/bounded_newton.hpp"
 
-// A tape as the study had it (Bell and Hepperger 2012, section V): vectors that grow by being copied into larger memory, and are
-// freed with each recording; after a recording the values of all variables are allocated, then their derivatives. A sine also records a
-// hidden cosine. Nothing is preallocated, and a sum has one operation for each term. It is here to load an allocator as that program did.
-// Programs use corescale/tape.
+// A tape as the study had it (Bell and Hepperger 2012, section V). Its vectors grow by being copied into larger memory, and are freed with
+// each recording. After a recording the values of all variables are allocated, then their derivatives. A sine also records a hidden cosine.
+// Nothing is preallocated, and a sum has one operation for each term. It is here to load an allocator as that program did. Programs use
+// corescale/tape.
 namespace multi_newton::study {
 
 enum class Code : std::uint8_t {

@@ -27,8 +27,8 @@ struct Factor {
   std::size_t clusters;
 };
 
-/// Adds to y, cluster by cluster `stride` doubles apart, scale x (D X). A row's sum is that of its columns in their order, in float32
-/// for 256 columns and in double beyond, whatever panels a call has: threads and ranks do not change it.
+/// Adds to y, cluster by cluster `stride` doubles apart, scale x (D X). A row's sum is that of its columns in their order, in float32 for
+/// 256 columns and in double beyond, whatever panels a call has. So threads and ranks do not change it.
 template <class Element>
 using Product = void (*)(const Part<Element>& part, const Factor& factor, double scale, double* y,
                          std::size_t stride);

@@ -11,8 +11,8 @@
 
 namespace pairwise_clustering {
 
-/// Sums over all rows that no order of threads and ranks changes, not in one bit: each term is first rounded to a multiple of one
-/// power of two, so coarse that the sums of such multiples are exact in double (Demmel and Nguyen 2013, pre-rounding).
+/// Sums over all rows that no order of threads and ranks changes, not in one bit. Each term is first rounded to a multiple of one power
+/// of two, so coarse that sums of such multiples are exact in double (Demmel and Nguyen 2013, pre-rounding).
 /// add() may be called from any thread.
 class Sums {
  public:

@@ -12,16 +12,15 @@
  * `__thread` and `__atomic` (GCC, Clang and what derives from them). With glibc before 2.34 link with
  * -pthread.
  *
- * If the environment variable CORESCALE_RESULT names a directory at the first call, each process that has
- * something to report writes one file there when it exits, `rank-<rank>.<pid>.<start>.json`, whole or not at
- * all. If it is unset, every call returns after one load and one branch. The rank is that of Open MPI, PMI,
- * PMIx or Slurm, else 0.
+ * If the environment variable CORESCALE_RESULT names a directory at the first call, each process with something to report writes one file
+ * there when it exits: `rank-<rank>.<pid>.<start>.json`, whole or not at all. If it is unset, every call returns after one load and one
+ * branch. The rank is that of Open MPI, PMI, PMIx or Slurm, else 0.
  *
- * If CORESCALE_SPANS is also set, the file says when each thread was in each region, in at most 512 spans:
- * if there are more, those with the shortest gaps between them are merged.
+ * If CORESCALE_SPANS is also set, the file says when each thread was in each region, in at most 512 spans. If there are more, those with
+ * the shortest gaps between them are merged.
  *
- * Every function may be called from any thread at any time. begin and end take no lock and, after a thread's
- * first visit to a region, allocate nothing: two clock reads and a search over that thread's own regions.
+ * Every function may be called from any thread at any time. begin and end take no lock. After a thread's first visit to a region they
+ * allocate nothing, and cost two clock reads and a search over that thread's own regions.
  * `end` closes the region of that name that the calling thread opened;
  * if there is none, it does nothing. Names are copied.
  *

@@ -11,8 +11,8 @@ struct instant {
   std::int64_t ns;
 };
 
-// Reads both clocks at once, to some 30 ns. Of several tries, it keeps the one with the least time between its two readings of the ticks,
-// because the first reading of the kernel's clock takes page faults, and an interrupt may come at any reading.
+// Reads both clocks at once, to some 30 ns. Of several tries, it keeps the one with the least time between its two readings of the ticks.
+// The first reading of the kernel's clock takes page faults, and any reading may take an interrupt.
 instant both_clocks() noexcept {
   instant best{};
   std::uint64_t least = ~std::uint64_t{0};

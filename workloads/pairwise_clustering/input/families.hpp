@@ -9,8 +9,8 @@
 
 namespace pairwise_clustering {
 
-/// Sequences like those of Alu repeats: an ancestor, the consensus of each family some mutations away from it, and members that mutated
-/// since, by replaced bases, and by bases lost and gained.
+/// Sequences like those of Alu repeats. The consensus of each family is some mutations away from an ancestor. Its members have mutated
+/// since: bases were replaced, lost and gained.
 struct FamilyShape {
   std::vector<std::size_t> sizes;  ///< members of each family
   std::size_t subfamilies = 1;     ///< subfamilies of each family; members are divided among them in turn

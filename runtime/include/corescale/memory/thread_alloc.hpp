@@ -31,8 +31,8 @@ void set_thread_rules(thread_rules rules) noexcept;
 /// Memory for the threads of a program: what a thread returns is kept for its next request, so that threads
 /// do not meet in the system allocator (Bell and Hepperger 2012, section VI).
 ///
-/// A request is served from the calling thread's available blocks of the least capacity that is enough, newest first;
-/// else from what other threads have returned of this thread's memory; else by malloc().
+/// A request takes the calling thread's newest available block of the least capacity that is enough. If there is none, it takes from what
+/// other threads have returned of this thread's memory, and else from malloc().
 /// Before malloc(), a thread that holds 64 MB or more gives back what it keeps, if that is more than a third of what it uses.
 /// Blocks of 32 MiB or more are not kept.
 /// Besides the study's capacities there are 24, 56 and 88 bytes. Their blocks are cut from slabs of 4 to 64 KiB.

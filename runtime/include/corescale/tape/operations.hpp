@@ -12,9 +12,9 @@
 #include "corescale/tape/special.hpp"
 
 /// The operations that a tape knows, one row each: its name, its value, and its partial derivatives, given
-/// the operands x and y and the result z. A row is written for any type with arithmetic and functions: the
-/// base type when an operator records itself, Taylor series when a recorded function is differentiated to
-/// higher order, a recorded type when derivatives are differentiated again.
+/// the operands x and y and the result z. A row is written for any type with arithmetic and functions. The type is the
+/// base type if an operator records itself, a Taylor series for higher derivatives of a recorded function, and a recorded type for
+/// derivatives of derivatives.
 ///
 /// If a function has no derivative, a row gives 0 between two opposite slopes (abs and hypot at 0), and the
 /// derivative of one side at a step. Outside a function's domain, a row gives what <cmath> gives for the formula: inf or NaN.

@@ -244,7 +244,7 @@ void read_notices(heap& h) noexcept {
   }
 }
 
-/// Takes a full page out of its list until another thread returns a block, or its own thread an eighth of the blocks, so that few requests
+/// Takes a full page out of its list until another thread returns a block, or its own thread an eighth of the blocks. So few requests
 /// search for a page. False if another thread has just returned a block.
 bool set_full(heap& h, page* p) noexcept {
   std::uintptr_t nothing = 0;

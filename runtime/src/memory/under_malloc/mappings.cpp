@@ -158,7 +158,7 @@ mapping reuse(std::size_t bytes, std::size_t alignment) noexcept {
 void drop_oldest() noexcept { drop(unkeep(0)); }
 
 /// Three eighths of what is in use may be kept for reuse. With less, a program that replaces large blocks loses its time to pages that the
-/// kernel has to clear anew; with half, its peak was a sixth above that of the leanest allocator.
+/// kernel has to clear anew. With half, its peak was a sixth above that of the leanest allocator.
 std::size_t most_kept() noexcept { return most_free(counts.bytes / 8 * 3); }
 
 /// Drops mappings that were kept for too long, and as many as necessary to keep one of `bytes` more.

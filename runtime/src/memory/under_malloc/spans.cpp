@@ -145,7 +145,7 @@ void release(segment* s, std::uint64_t bits, std::uint64_t now) noexcept {
 }
 
 /// Hands free slices of the segment that waits longest back to the kernel: all dirty ones, or only those that
-/// were dirty for the whole wait; the others start to wait again. Call with the lock held. It is released
+/// were dirty for the whole wait. The others start to wait again. Call with the lock held. It is released
 /// while the kernel works; meanwhile nobody can get these slices.
 std::size_t purge_oldest(bool all, std::uint64_t now) noexcept {
   segment* const s = oldest_dirty;

@@ -15,7 +15,7 @@
 
 namespace network {
 
-/// How strings and objects are made, which determines the share of the time in the memory allocator. buffer: they are overwritten in place,
+/// How strings and objects are made. This determines the share of the time in the memory allocator. buffer: they are overwritten in place,
 /// without lists. key: the name of a route is made again at each look-up. measures: an object of the route with its measures, and a copy of
 /// it, are made again, too, and kept until the ant's next order.
 enum class Look { buffer, key, measures };

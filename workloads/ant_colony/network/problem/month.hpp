@@ -52,7 +52,7 @@ class Month {
   /// The sum of the cheapest estimates, by which the pheromone is scaled.
   double cheapest() const { return cheapest_; }
 
-  /// A lower bound on the worth of a plan: an assignment by shortest paths, in which each order costs the least that it can at any load
+  /// A lower bound on the worth of a plan, from an assignment by shortest paths. There each order costs the least that it can at any load
   /// of a lane, and a warehouse takes at most its capacity. With flat rates it is the optimum.
   double bound() const { return bound_; }
 
