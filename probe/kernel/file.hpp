@@ -65,7 +65,6 @@ inline std::string read_link(const std::string& path) {
   return length < 0 ? std::string() : std::string(target, static_cast<std::size_t>(length));
 }
 
-/// Calls `use(line)` for each line of `text`.
 template <class Use>
 void for_each_line(std::string_view text, Use use) {
   while (!text.empty()) {

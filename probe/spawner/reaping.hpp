@@ -13,7 +13,6 @@
 
 namespace corescale::probe {
 
-/// How the main program ended.
 struct main_end {
   double at;
   int status;

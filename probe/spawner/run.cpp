@@ -32,7 +32,7 @@ class noise {
     throttled_seconds_ = throttled_.seconds();
     spawner_ = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - spawner_;
   }
-  /// Once the launch's own time is known.
+  /// Call it once the launch's own time is known.
   void describe(report& result) const {
     result.steal = after_.steal - before_.steal;
     result.throttled = throttled_seconds_;

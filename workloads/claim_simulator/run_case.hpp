@@ -5,7 +5,6 @@
 
 namespace claim_simulator {
 
-/// The result of a case.
 struct Answer {
   Outcome outcome;
   corescale::loop_plan plan;

@@ -11,7 +11,6 @@
 
 namespace digital_evolution {
 
-/// The result of a run.
 struct Outcome {
   Tally tally;
   std::uint64_t state_hash = 0;

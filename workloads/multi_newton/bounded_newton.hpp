@@ -7,7 +7,6 @@
 
 namespace multi_newton {
 
-/// A function's value and derivative at a point.
 struct Point {
   double value;
   double derivative;

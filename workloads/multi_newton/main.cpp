@@ -37,7 +37,6 @@ struct Request {
   bool sleeper = false;
 };
 
-/// An option's level and its meaning.
 template <class Meaning>
 struct named {
   const char* name;
@@ -66,7 +65,6 @@ std::vector<std::string> systems() {
   return names;
 }
 
-/// What a run found.
 struct Found {
   std::vector<Zero> zeros;
   driver::Repeated timed;

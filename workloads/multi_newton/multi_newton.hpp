@@ -19,7 +19,6 @@ struct Problem {
   int steps;       ///< steps of Newton's method in each interval
   double epsilon;  ///< an x with |f(x)| below this is a zero
 
-  /// Length of an interval.
   double length() const { return (upper - lower) / static_cast<double>(intervals); }
 };
 

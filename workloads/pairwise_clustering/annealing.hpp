@@ -28,7 +28,6 @@ struct Options {
       1.5;  ///< below it no number of clusters stands out, and there is one. A single Gaussian has gaps of 1.06.
 };
 
-/// The result of one temperature.
 struct AtTemperature {
   double temperature;
   std::size_t clusters;
@@ -60,7 +59,6 @@ inline std::vector<std::size_t> labels_of(const MeanField& field) {
   return labels;
 }
 
-/// The mean of all distances.
 inline double mean_distance(MeanField& field) { return 2 * field.total_energy() / field.points(); }
 
 /// Cools until the clusters exist and are frozen, and splits clusters that become unstable on the way.

@@ -14,7 +14,6 @@
 
 namespace unit_task {
 
-/// The parameters of a loop.
 struct Shape {
   std::uint64_t n = 4096;
   Task task{};
@@ -39,7 +38,7 @@ inline double operation_ns(const Shape& shape) {
                                         : ns_per_operation<Compute::published>();
 }
 
-/// The approximate mean time of an iteration.
+/// What an iteration needs, approximately: its mean time, and its share of the bytes.
 struct Needs {
   double ns;
   double bytes;
@@ -57,7 +56,6 @@ inline Needs sparse_row_needs(const Shape& shape) {
   return {0.5 * entries, 32 + 4 * entries};
 }
 
-/// One row per loop.
 struct LoopRow {
   std::string_view name;
   std::uint64_t n;  ///< the default; that of unit-task fits the knees of the published tables

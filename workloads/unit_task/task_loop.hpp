@@ -23,7 +23,6 @@ enum class Buffers {
 /// The id of a thread in another library's pool, for which corescale::thread_num() returns 0; 0 for all other threads.
 inline thread_local std::size_t other_pools_thread = 0;
 
-/// n unit tasks.
 template <Compute how>
 class TaskLoop final : public Loop {
  public:

@@ -15,7 +15,6 @@ namespace unit_task {
 /// The time for which a loop is called before it is timed, so that the policy learns, and caches and pages warm up.
 inline constexpr double warm_up_seconds = 0.01;
 
-/// The times of the calls of a loop.
 struct Timed {
   driver::Repeated repeated;
   double first_seconds;

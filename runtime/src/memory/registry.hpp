@@ -40,7 +40,7 @@ class live_numbers {
                            : 64 * words_;
   }
 
-  /// Throws std::bad_alloc, and nothing is changed.
+  /// Throws std::bad_alloc, and then changes nothing.
   void insert(std::size_t number) {
     if (number >= end) return;
     if (number / 64 >= words_) grow(number / 64 + 1);

@@ -101,9 +101,10 @@ void loop_record::learn_alone(double mean_ns) noexcept {
   alone_up_to.store(0, std::memory_order_relaxed);
 }
 
-// Three conditions together stop the forks of a loop: two losses in a row (one may be due to another program), a mean saving that is not positive,
-// and losses that are together as large as the best saving of a fork. While another runtime spins, forks often fail, but the caller then
-// takes the late share and loses little. The time without forks gets longer each time, but always ends. A later try is judged by itself.
+// Three conditions together stop the forks of a loop: two losses in a row (one may be due to another program), a mean saving that is not
+// positive, and losses that are together as large as the best saving of a fork. While another runtime spins, forks often fail, but the
+// caller then takes the late share and loses little. The time without forks gets longer each time, but always ends. A later try is judged
+// by itself.
 void loop_record::learn_gain(double elapsed_ns, double serial_ns) noexcept {
   const auto seen = std::min<std::uint8_t>(forks.load(std::memory_order_relaxed) + 1, most_forks);
   const float before = seen == 1 ? 0 : gain.load(std::memory_order_relaxed);

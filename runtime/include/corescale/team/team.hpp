@@ -95,7 +95,7 @@ concept team = requires(T& crew, const T& idle, std::size_t n, worker_ref worker
   // Callers do not queue: two teams whose workers wait for each other would never end, and every call would pay for the queue.
   { crew.adopt() } -> std::same_as<outcome>;
 
-  // n.
+  // The n of create().
   { idle.num_threads() } -> std::same_as<std::size_t>;
 
   // The destructor ends the n - 1 threads. Any thread may call it while no worker runs.

@@ -596,7 +596,7 @@ void after_fork_in_child() noexcept {
 
 // --- hardened ---
 
-/// Of one thread.
+/// The most blocks, and the most bytes, in a thread's quarantine.
 constexpr std::size_t quarantine_length = 256, quarantine_bytes = quarantine_length * largest_block;
 
 std::size_t filled_words(const page* p) noexcept {

@@ -12,7 +12,6 @@
 namespace corescale::inline v0 {
 namespace {
 
-/// Boost.Thread.
 struct parts {
   using mutex = boost::mutex;
   using lock = boost::unique_lock<boost::mutex>;

@@ -87,7 +87,6 @@ class Network {
   /// twelve equal parts.
   const std::vector<std::vector<int>>& months() const { return months_; }
 
-  /// Every route of an order.
   std::vector<Route> routes(const Order& order) const;
 
   /// The load at which a lane's rate is taken.
