@@ -59,7 +59,7 @@ void take_signal(Handler* tick) {
     ask(SYS_rt_sigaction, signal_of_ticks, &ours, nullptr);
   }
   constexpr std::uint64_t ticks = std::uint64_t{1} << (signal_of_ticks - 1);
-  ask(SYS_rt_sigprocmask, SIG_UNBLOCK, &ticks, nullptr);  // who started the program may have blocked it
+  ask(SYS_rt_sigprocmask, SIG_UNBLOCK, &ticks, nullptr);  // the program's parent may have blocked it
 }
 
 }  // namespace corescale::profiler

@@ -7,7 +7,7 @@
 
 namespace corescale::profiler {
 namespace {
-constexpr std::int64_t worth_a_stack = 500'000;  // nanoseconds of waiting that one stack stands for
+constexpr std::int64_t worth_a_stack = 500'000;  // nanoseconds of waiting for each stack that is stored
 }
 
 Word counted(State state) {

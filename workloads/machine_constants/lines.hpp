@@ -62,7 +62,7 @@ double ns_of_each(std::uint64_t times, What what) {
          static_cast<double>(times);
 }
 
-/// Fetch-and-add on a line that nobody else touches: the study's E.
+/// Fetch-and-add on a line that no other core touches: the study's E.
 inline Quantity claim_alone() {
   Line line;
   std::vector<double> seen(21);

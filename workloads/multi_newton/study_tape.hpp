@@ -198,7 +198,7 @@ class Tape {
   }
 
   Tape* before_;
-  std::uint32_t variables_ = 1;  // place 0 stands for a parameter
+  std::uint32_t variables_ = 1;  // place 0 is that of parameters
   corescale::capacity_vector<Code, Alloc> codes_;
   corescale::capacity_vector<std::uint32_t, Alloc> arguments_;
   corescale::capacity_vector<double, Alloc> parameters_;

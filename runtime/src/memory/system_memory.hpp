@@ -6,7 +6,7 @@
 
 #include "corescale/memory/detail/block.hpp"
 
-// Blocks from and to the system allocator, and how to tell them from other memory.
+// Blocks from and to the system allocator, and how they differ from other memory.
 #pragma GCC visibility push(hidden)
 namespace corescale::inline v0::detail {
 

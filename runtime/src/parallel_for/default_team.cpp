@@ -42,7 +42,7 @@ constinit std::atomic<std::uint32_t> failures{0};
 constinit std::atomic<std::uint64_t> taken_in{
     nobody};  // the fork_generation() of the thread that has its turn
 
-/// The right to use or make the team: one thread at a time, and nobody waits.
+/// The right to use or make the team: one thread at a time, and no thread waits.
 class turn {
  public:
   turn() noexcept {

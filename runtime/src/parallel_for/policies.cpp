@@ -54,7 +54,7 @@ loop_plan taskflow_guided(const loop_description& loop) {
 
 // --- published_cost_model ---
 
-// The block by the formula and the weights of Shuai (2021), "Cost model", from one counter. Its inputs are 100 times the core groups,
+// The block by the formula and the weights of Shuai (2021), "Cost model", from one counter. Its inputs are 100 times the L3 domains,
 // threads, log2 of bytes read and written, and log1024 of operations. An input that is less than 1, or unknown, counts as 1. The laboratory
 // has the same formula (conclude/block_size/published.py), and a test compares the two.
 

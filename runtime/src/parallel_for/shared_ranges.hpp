@@ -118,7 +118,7 @@ class shared_ranges {
   bool steal_;
   bool shares_only_;
   bool shared_;    // several threads to a counter
-  bool by_group_;  // a thread's counter is its core group's
+  bool by_group_;  // a thread's counter is that of its L3 domain
   bool starts_small_;
   std::atomic<bool> stopped_{false};
 };

@@ -38,7 +38,7 @@ void set_thread_rules(thread_rules rules) noexcept;
 /// Besides the study's capacities there are 24, 56 and 88 bytes. Their blocks are cut from slabs of 4 to 64 KiB.
 ///
 /// Checked: whether each return is checked for misuse, in O(1).
-/// The type says it, so that it is the same in all translation units.
+/// It is part of the type, so that it is the same in all translation units.
 /// Code with checks and code without them may share memory; only code with checks finds misuse.
 ///
 /// Threads: each OS thread has a number. It is the least that no living thread has when the thread first asks for memory, or the number

@@ -48,7 +48,7 @@ const calibration& machine_calibration();
 /// A sentence that says why machine_calibration() does not use the named file; empty if it does, or if no file is named.
 const std::string& calibration_note();
 
-/// One row per constant, for those who write such a file.
+/// One row per constant, for programs that write such a file.
 struct calibration_constant {
   const char* name;
   double calibration::*value;

@@ -58,7 +58,7 @@ class round_word {
   std::uint64_t bits_;
 };
 
-/// What a thread tells its children, in one cache line, the only one that they read.
+/// A thread's orders to its children, in one cache line, the only one that they read.
 class alignas(cache_line) orders {
  public:
   /// Wakes those of the children that sleep and take part.

@@ -15,7 +15,7 @@ namespace corescale::inline v0::detail {
 inline constexpr std::array<std::size_t, 3> small_capacities{24, 56, 88};
 inline constexpr std::size_t num_small = small_capacities.size();
 
-/// All classes: the small ones, then the study's. The class num_classes stands for what nothing holds.
+/// All classes: the small ones, then the study's. num_classes is the class of sizes that no class holds.
 inline constexpr std::size_t num_classes = num_small + num_capacities;
 
 inline constexpr auto class_capacities = [] {
