@@ -17,7 +17,7 @@ class ExitCode(IntEnum):
     INCONCLUSIVE = 3
     """Measuring ended, but the intervals allow no answer."""
     PROGRAM = 4
-    """The measured program was not found or removed, no configuration of it succeeded, or one failed under a gate."""
+    """The measured program is missing or was removed, no configuration of it succeeded, or one failed under a gate."""
     PRELOAD = 5
     """An allocator could not be loaded into the program, so nothing about it was measured."""
     STORE = 6

@@ -11,15 +11,15 @@ import typer
 from corescale.errors import UsageError
 
 VERBS = {
-    "tune": "The fastest way to launch a program: corescale tune --allocators auto -- ./program {threads}",
-    "scan": "How a program scales: corescale scan -- ./program {threads}",
-    "explain": "Where every thread-second goes: corescale explain -- ./program {threads}",
-    "compare": "Which command is faster: corescale compare 'xz -T1 -k FILE' 'xz -T2 -k FILE'",
-    "doctor": "What this machine has (cores, quota, allocators, threading systems, MPI) and how noisy it is now.",
-    "study": "Studies as files: list | check | run | new | publish | claims.",
-    "report": "Show runs again, and write report.html and declared outputs; with several runs the machine is a factor.",
+    "tune": "Find the fastest way to launch a program: corescale tune --allocators auto -- ./program {threads}",
+    "scan": "Measure how a program scales: corescale scan -- ./program {threads}",
+    "explain": "Show where every thread-second goes: corescale explain -- ./program {threads}",
+    "compare": "Find which command is faster: corescale compare 'xz -T1 -k FILE' 'xz -T2 -k FILE'",
+    "doctor": "Show what this machine has (cores, quota, allocators, threading systems, MPI) and how noisy it is now.",
+    "study": "Run experiments that files declare: list | check | run | new | publish | claims.",
+    "report": "Show a run again, or several by machine, and write report.html: corescale report RUN",
     "history": "Keep one line for each commit, and say where times changed: corescale history performance.jsonl RUN",
-    "predict": "What more cores would give: corescale predict corescale-runs/scan-1234/1 --cores 64",
+    "predict": "Forecast the time on more cores: corescale predict corescale-runs/scan-1234/1 --cores 64",
     "calibrate": "Measure this machine for 5 s, and write the file from which parallel_for chooses blocks.",
 }
 """The help of each verb. cli/NAME.py has a function NAME, or for `study` an app."""
@@ -120,7 +120,7 @@ app = typer.Typer(
 
 @app.command("version")
 def version() -> None:
-    """The version of corescale, its commit and its build."""
+    """Print the version of corescale, its commit and its build."""
     typer.echo(importlib.import_module("corescale.build").described())
 
 

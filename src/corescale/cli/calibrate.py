@@ -39,20 +39,24 @@ def calibrate(
     ] = None,
     train: Annotated[
         bool,
-        typer.Option(
-            "--train", help="add weights fitted to LOOPS, or by default to a sweep of the unit task (minutes)"
-        ),
+        typer.Option("--train", help="also fit weights, to LOOPS or (for minutes) to a sweep of the unit task"),
     ] = False,
     levels: Annotated[
         list[str] | None,
-        typer.Option("--levels", metavar="FACTOR=LEVELS", help="loops like yours, as n=1000 operations=9000 (--train)"),
+        typer.Option(
+            "--levels", metavar="FACTOR=LEVELS", help="with --train: sizes of your loops, as n=1000 operations=9000"
+        ),
     ] = None,
-    runs: Annotated[int | None, typer.Option("-r", "--runs", metavar="N", help="blocks of --train")] = None,
-    out: Annotated[str, typer.Option("--out", metavar="DIR", help="where run folders go (--train)")] = "",
+    runs: Annotated[
+        int | None, typer.Option("-r", "--runs", metavar="N", help="with --train: number of blocks")
+    ] = None,
+    out: Annotated[str, typer.Option("--out", metavar="DIR", help="with --train: folder of the run folders")] = "",
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="show no progress")] = False,
     loops: Annotated[
         Path | None,
-        typer.Argument(metavar="LOOPS", help=f"a program's loops, as {LOOPS_VARIABLE}=LOOPS made it write (--train)"),
+        typer.Argument(
+            metavar="LOOPS", help=f"with --train: loops that a program wrote, run with {LOOPS_VARIABLE}=LOOPS"
+        ),
     ] = None,
 ) -> None:
     """Measure this machine for 5 s, and write the file from which parallel_for chooses blocks."""

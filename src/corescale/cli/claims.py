@@ -26,7 +26,7 @@ from corescale.show.result import Result
 
 def claims(
     runs: Annotated[
-        list[Path] | None, typer.Argument(metavar="RUN...", help="runs of studies: record their verdicts first")
+        list[Path] | None, typer.Argument(metavar="RUN...", help="runs of studies, whose verdicts are recorded first")
     ] = None,
     machine: Annotated[str, typer.Option("--machine", metavar="NAME", help="the name of the runs' machine")] = "",
     replace: Annotated[bool, typer.Option("--replace", help="also replace decided verdicts by undecided ones")] = False,

@@ -15,7 +15,7 @@ from corescale.declare.request import CompareRequest
 
 @takes(CompareRequest)
 def compare(words: list[str], request: CompareRequest) -> None:
-    """Which command is faster: corescale compare 'xz -T1 -k FILE' 'xz -T2 -k FILE'"""
+    """Find which command is faster: corescale compare 'xz -T1 -k FILE' 'xz -T2 -k FILE'"""
     request, machine = ready(request)
     if request.against:
         return against(request, words, machine)

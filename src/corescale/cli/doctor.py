@@ -26,23 +26,21 @@ class DoctorRequest:
     """Options of `doctor`."""
 
     json: bool = option(False, "--json", help="print the result as JSON")
-    noise: str = option(
-        "", "--noise", metavar="5m", help="write this machine's noise passport, by pairs of equal launches"
-    )
+    noise: str = option("", "--noise", metavar="5m", help="launch equal pairs, and write this machine's noise passport")
     topology: bool = option(False, "--topology", help="show only which CPUs share which caches and memory")
-    outputs: str = option("", "--outputs", metavar="DIR", help="with --topology: draw it there, as PNG and SVG")
-    no_noise: bool = option(False, "--no-noise", help="leave out the 2 s test of how noisy it is")
+    outputs: str = option("", "--outputs", metavar="DIR", help="with --topology: draw it into DIR as PNG and SVG")
+    no_noise: bool = option(False, "--no-noise", help="leave out the noise test of 2 s")
 
 
 Beside = Annotated[
     list[str] | None,
-    typer.Argument(metavar="-- COMMAND", help="with --noise: a command to measure next to the sentinel"),
+    typer.Argument(metavar="-- COMMAND", help="with --noise: also measure this command"),
 ]
 
 
 @takes(DoctorRequest, Beside)
 def doctor(words: list[str], asked: DoctorRequest) -> None:
-    """What this machine has (cores, quota, allocators, threading systems, MPI) and how noisy it is now."""
+    """Show what this machine has (cores, quota, allocators, threading systems, MPI) and how noisy it is now."""
     must_have({"-- COMMAND": words and not asked.noise}, "--noise 5m")
     must_have({"--outputs": asked.outputs and not asked.topology}, "--topology")
     if asked.noise and (asked.no_noise or asked.topology):

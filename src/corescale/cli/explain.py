@@ -26,7 +26,7 @@ from corescale.show.progress import Line
 
 @takes(ExplainRequest)
 def explain(words: list[str], asked: ExplainRequest) -> None:
-    """Where every thread-second goes: corescale explain -- ./program {threads}"""
+    """Show where every thread-second goes: corescale explain -- ./program {threads}"""
     earlier = explained.earlier(asked.before, "--before")[1] if asked.before else None
     if asked.outputs:
         files.make_folder(Path(asked.outputs))

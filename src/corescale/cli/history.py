@@ -39,7 +39,7 @@ def history(
         str, typer.Option("--commit", metavar="REV", help="the commit that was measured (default: HEAD)")
     ] = "",
     json: Annotated[
-        bool, typer.Option("--json", help="print as JSON the positions, from 0, at which each series changed")
+        bool, typer.Option("--json", help="print the positions at which each series changed, from 0, as JSON")
     ] = False,
 ) -> None:
     """Keep one line for each commit, and say where times changed: corescale history performance.jsonl RUN"""

@@ -32,7 +32,7 @@ Runs = Annotated[
 
 @takes(PredictRequest, Runs)
 def predict(words: list[str], asked: PredictRequest) -> None:
-    """What more cores would give: corescale predict corescale-runs/scan-1234/1 --cores 64"""
+    """Forecast the time on more cores: corescale predict corescale-runs/scan-1234/1 --cores 64"""
     if not asked.grade:
         must_have(asked.given("hosts", "allocation"), "--grade")
     if asked.simulate:

@@ -17,15 +17,18 @@ MOST = 10**9
 class PredictRequest:
     """Options of `predict`."""
 
-    cores: int | None = option(None, "--cores", metavar="P", most=MOST, help="number of cores to forecast")
-    model: str = option("", "--model", metavar="NAME", help=f"{', '.join(MODEL_NAMES)} (default: as a scan chooses)")
+    cores: int | None = option(None, "--cores", metavar="P", most=MOST, help="number of cores to forecast the time on")
+    model: str = option("", "--model", metavar="NAME", help=f"{', '.join(MODEL_NAMES)} (default: chosen as by scan)")
     overhead: list[str] = option(
-        [], "--overhead", metavar="SUM", help="use this formula for the overhead, such as 'p / points'; may be repeated"
+        [],
+        "--overhead",
+        metavar="SUM",
+        help="use this formula for the overhead, such as 'p / points' (may be repeated)",
     )
     track_record: bool = option(
         False,
         "--track-record",
-        help="score forecasts that scan --seal made; without any, those from launches at p <= P / 2",
+        help="score the forecasts of scan --seal; of other runs, forecasts from launches at p <= P / 2",
     )
     anyway: bool = option(False, "--anyway", help=f"also forecast beyond {FAR:g} times the largest measured p")
     simulate: str = option("", "--simulate", metavar="FILE", help="launch the program on this cluster, by SimGrid")
@@ -36,12 +39,12 @@ class PredictRequest:
         "",
         "--grade",
         metavar="|".join(launchers.OF_RANKS),
-        help="also launch these layouts where possible, and print the errors",
+        help="also launch the layouts where possible, and print the errors of the forecasts",
     )
     hosts: str = option("", "--hosts", metavar="FILE", help="with --grade ssh: a line HOST slots=CORES for each host")
     allocation: str = option("", "--allocation", metavar="OPTIONS", help="with --grade slurm: options of salloc")
-    response: str = option("wall", "--response", help="with --simulate: wall or metric:NAME")
-    out: str = option("", "--out", metavar="DIR", help="where run folders go (default ./corescale-runs)")
+    response: str = option("wall", "--response", help="with --simulate: number to forecast, wall or metric:NAME")
+    out: str = option("", "--out", metavar="DIR", help="folder of the run folders (default ./corescale-runs)")
     json: bool = option(False, "--json", help="print the result as JSON")
 
     @property

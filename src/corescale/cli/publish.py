@@ -18,9 +18,11 @@ from corescale.show.exchange import study_page
 
 def publish(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="a run folder of a study, or an archive of one")],
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="the folder to write, which is new or empty")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="folder to write, new or empty")],
     machine: Annotated[str, typer.Option("--machine", metavar="NAME", help="the name of the run's machine")] = "",
-    study: Annotated[str, typer.Option("--study", metavar="NAME|FILE", help="show it as this study declares")] = "",
+    study: Annotated[
+        str, typer.Option("--study", metavar="NAME|FILE", help="show the run as this study declares")
+    ] = "",
 ) -> None:
     """Write a run's records, verdicts, pictures and page into one folder, for others to read and check."""
     must_be_a_name(machine)

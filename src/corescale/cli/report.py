@@ -40,22 +40,23 @@ class ReportRequest(ExportRequest):
     report: str = option(
         "", "--output", "-o", "--report", "--out", metavar="FILE", help="HTML file (default: report.html)"
     )
-    outputs: str = option("", "--outputs", metavar="DIR", help="write tables and every chart there as PNG and SVG")
-    study: str = option("", "--study", metavar="NAME|FILE", help="show it as this study declares")
-    model: bool = option(False, "--model", help="fit scaling models, explain the columns, and draw the speedup")
+    outputs: str = option("", "--outputs", metavar="DIR", help="write tables, and every chart as PNG and SVG, into DIR")
+    study: str = option("", "--study", metavar="NAME|FILE", help="show the run as this study declares")
+    model: bool = option(False, "--model", help="also fit scaling models, explain the columns and draw the speedup")
     verbose: bool = option(False, "-v", "--verbose", help="show every note, not only the first two")
     extract: bool = option(False, "--extract", help="write the run folders that a report.html carries")
     json: bool = option(False, "--json", help="print the result as JSON")
 
 
 Runs = Annotated[
-    list[str], typer.Argument(metavar="RUN...", help="run folders or archives (RUN.tar.xz); MACHINE=RUN names one")
+    list[str],
+    typer.Argument(metavar="RUN...", help="run folders, archives or pages; MACHINE=RUN names the machine of one"),
 ]
 
 
 @takes(ReportRequest, Runs)
 def report(words: list[str], asked: ReportRequest) -> None:
-    """Show runs again, and write report.html and declared outputs; with several runs the machine is a factor."""
+    """Show a run again, or several by machine, and write report.html: corescale report RUN"""
     if not all(words):
         raise UsageError("an empty name", where="report", remedy="give the folder of a run")
     runs, output, folder = [Path(word) for word in words], asked.report, asked.outputs

@@ -11,6 +11,6 @@ from corescale.declare.request import ScanRequest
 
 @takes(ScanRequest)
 def scan(words: list[str], request: ScanRequest) -> None:
-    """How a program scales: corescale scan -- ./program {threads}"""
+    """Measure how a program scales: corescale scan -- ./program {threads}"""
     request, machine = ready(request)
     answered(partial(command_line.scan, request, words, machine), request, machine)

@@ -30,7 +30,9 @@ from corescale.machine import Machine
 from corescale.observe import launchers, store
 from corescale.show import files, statements, text
 
-app = typer.Typer(help="Studies as files: list | check | run | new | publish | claims.", add_completion=False)
+app = typer.Typer(
+    help="Run experiments that files declare: list | check | run | new | publish | claims.", add_completion=False
+)
 
 
 @app.callback(invoke_without_command=True)
@@ -43,7 +45,12 @@ def _needs_a_verb(context: typer.Context) -> None:
 Study = Annotated[str, typer.Argument(metavar="NAME|FILE", help="a study that ships with corescale, or a file")]
 
 
-@takes(StudyRequest, words=Annotated[list[str] | None, typer.Argument(metavar="NAME|FILE", help="a study")])
+@takes(
+    StudyRequest,
+    words=Annotated[
+        list[str] | None, typer.Argument(metavar="NAME|FILE", help="a study that ships with corescale, or a file")
+    ],
+)
 def run(words: list[str], request: StudyRequest) -> None:
     """Run or continue a study: corescale study run allocator_profile --levels threads=1,2"""
     if len(words) != 1:
@@ -90,7 +97,7 @@ def _can_be_shown(experiment: Experiment, machine: Machine) -> None:
 
 
 def list_() -> None:
-    """The studies that ship with corescale."""
+    """List the studies that ship with corescale."""
     for name, path in studies.shipped().items():
         file = study_file.read(path)
         typer.echo(f"{name}\n    {file.title}\n    {file.source or path}")
@@ -99,10 +106,11 @@ def list_() -> None:
 def check(
     study: Study,
     power: Annotated[
-        Path | None, typer.Option("--power", metavar="RUN", help="what findings can show, by a run's first blocks")
+        Path | None,
+        typer.Option("--power", metavar="RUN", help="say what findings can show, from a run's first blocks"),
     ] = None,
 ) -> None:
-    """Check a study file and say what it would measure here; launch nothing."""
+    """Check a study file, and say what it would measure here. Nothing is launched."""
     machine, path = Machine.here(), studies.find(stdin.study(study))
     if power:
         run = store.load(power)
@@ -130,8 +138,8 @@ def check(
     )
 
 
-def new(file: Annotated[Path, typer.Argument(help="the file to write")] = Path("study.toml")) -> None:
-    """Write a commented study to start from, and next to it the schema by which editors complete it."""
+def new(file: Annotated[Path, typer.Argument(help="file to write")] = Path("study.toml")) -> None:
+    """Write a commented study to start from, and a schema by which editors complete it."""
     if file.suffix != ".toml":
         raise UsageError("does not end in .toml", where=str(file), remedy="name a file that ends in .toml")
     if paths.exists(file):

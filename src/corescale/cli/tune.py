@@ -21,7 +21,7 @@ from corescale.show.progress import Line
 
 @takes(TuneRequest)
 def tune(words: list[str], request: TuneRequest) -> None:
-    """The fastest way to launch a program: corescale tune --allocators auto -- ./program {threads}"""
+    """Find the fastest way to launch a program: corescale tune --allocators auto -- ./program {threads}"""
     request, machine = ready(request)
     if request.more:
         return more(words, request, machine)

@@ -27,7 +27,7 @@ class ExportRequest:
     export_json: str = option("", "--export-json", metavar="FILE", help="write hyperfine's JSON")
     export_csv: str = option("", "--export-csv", metavar="FILE", help="write hyperfine's CSV")
     export_markdown: str = option("", "--export-markdown", metavar="FILE", help="write a Markdown table")
-    export_records: str = option("", "--export-records", metavar="FILE", help="write launches as CSV, or FILE.parquet")
+    export_records: str = option("", "--export-records", metavar="FILE", help="write each launch as CSV or *.parquet")
     export_bencher: str = option("", "--export-bencher", metavar="FILE", help="write Bencher's metrics (BMF)")
     export_github: str = option("", "--export-github", metavar="FILE", help="write JSON for github-action-benchmark")
     export_junit: str = option("", "--export-junit", metavar="FILE", help="write JUnit's XML, with each gate as a test")
@@ -38,7 +38,7 @@ class ExportRequest:
 class RunRequest(ExportRequest):
     """The options of every measuring verb."""
 
-    on: str = option("", "--on", metavar="NAME", help="a launcher that doctor lists (default: the first that works)")
+    on: str = option("", "--on", metavar="NAME", help="launcher, by its name in doctor (default: the first that works)")
     landscape: str = option("", "--landscape", metavar="FILE", help="known times, for --on fake (docs/fake.md)")
     platform: str = option("", "--platform", metavar="FILE", help="a cluster, for --on simgrid (docs/cluster.md)")
     hosts: str = option("", "--hosts", metavar="FILE", help="lines HOST slots=CORES, for --on ssh (docs/cluster.md)")
@@ -46,13 +46,13 @@ class RunRequest(ExportRequest):
         "", "--allocation", metavar="OPTIONS", help="options of salloc, such as '-p NAME -t 9', for --on slurm"
     )
     jobs: int = option(
-        1, "--jobs", metavar="K", help="make K launches at once, if a check shows that none is disturbed"
+        1, "--jobs", metavar="K", help="make K launches at once, if a check shows that they do not disturb each other"
     )
-    out: str = option("", "--out", metavar="DIR", help="where run folders go (default ./corescale-runs)")
+    out: str = option("", "--out", metavar="DIR", help="folder of the run folders (default ./corescale-runs)")
     fresh: bool = option(False, "--fresh", help="start a new run, even if one could be continued or shown")
     continued: bool = option(False, "--continue", help="continue the last run of this command, or fail")
-    wait_quiet: bool = option(False, "--wait-quiet", help="wait for idle CPUs before each block, 10 minutes in all")
-    dry_run: bool = option(False, "--dry-run", help="print the plan and its estimated time, and stop")
+    wait_quiet: bool = option(False, "--wait-quiet", help="wait for idle CPUs before each block, at most 10m in all")
+    dry_run: bool = option(False, "--dry-run", help="only print the plan and its estimated time")
     json: bool = option(False, "--json", help="print the result as JSON")
     every_variable: bool = option(False, "--every-variable", help="launch lines also set variables that nothing reads")
     verbose: bool = option(False, "-v", "--verbose", help="show every note, also on a terminal")
@@ -71,27 +71,27 @@ class RunRequest(ExportRequest):
 class Request(RunRequest):
     """Options of the measuring verbs that take a command. Options that hyperfine also has use its letters."""
 
-    factor: list[str] = option([], "-f", "--factor", metavar="NAME=A,B", help="vary NAME over these levels (or auto)")
-    parameter_list: list[str] = option([], "-L", "--parameter-list", metavar="NAME A,B", help="fill {NAME} with each")
+    factor: list[str] = option([], "-f", "--factor", metavar="NAME=A,B", help="vary NAME over these levels, or auto")
+    parameter_list: list[str] = option([], "-L", "--parameter-list", metavar="NAME A,B", help="fill {NAME} with A, B")
     parameter_scan: list[str] = option(
         [], "-P", "--parameter-scan", metavar="NAME MIN MAX", help="fill {NAME} with MIN, MIN+STEP, ... MAX"
     )
     parameter_step: str = option("", "-D", "--parameter-step-size", metavar="STEP", help="step of -P (default 1)")
     threads: str = option("", "-t", "--threads", metavar="1,2,4", help="thread counts, as -f threads=1,2,4")
-    ranks: str = option("", "--ranks", metavar="auto|1,2,4", help="MPI ranks, as -f ranks=1,2,4 (docs/mpi.md)")
-    nodes: str = option("", "--nodes", metavar="1,2,4", help="nodes, as -f nodes=1,2,4 (docs/cluster.md)")
-    oversubscribe: bool = option(False, "--oversubscribe", help="also try more ranks x threads than cores")
+    ranks: str = option("", "--ranks", metavar="auto|1,2,4", help="MPI rank counts, as -f ranks=1,2,4 (docs/mpi.md)")
+    nodes: str = option("", "--nodes", metavar="1,2,4", help="node counts, as -f nodes=1,2,4 (docs/cluster.md)")
+    oversubscribe: bool = option(False, "--oversubscribe", help="also launch more ranks x threads than cores")
     allocators: str = option("", "--allocators", metavar="auto|A,B", help="memory allocators, as -f allocator=A,B")
     baseline: str = option("", "--baseline", metavar="NAME=LEVEL,...", help="baseline levels (default: this shell's)")
     response: str = option(
         "wall", "--response", metavar="WHAT", help="what is compared (less is better): wall, region:NAME, metric:NAME"
     )
     metric: list[str] = option([], "--metric", metavar="NAME=SOURCE", help=f"also measure {', '.join(WRITTEN)}")
-    max_runs: int = option(40, "-M", "--max-runs", metavar="N", help="blocks at most")
-    warmup: int = option(0, "-w", "--warmup", metavar="N", help="untimed launches of each configuration first")
-    confidence: str = option("95%", "--confidence", metavar="95%", help="confidence of every interval")
+    max_runs: int = option(40, "-M", "--max-runs", metavar="N", help="at most N blocks (default 40)")
+    warmup: int = option(0, "-w", "--warmup", metavar="N", help="first make N untimed launches of each configuration")
+    confidence: str = option("95%", "--confidence", metavar="95%", help="confidence of every interval (default 95%)")
     budget: str | None = option(
-        None, "--budget", metavar="5m", help="limit of all that corescale does: 90s, 100x (launches) or none"
+        None, "--budget", metavar="5m", help="limit of the whole command: 90s, 5m, 100x (launches) or none"
     )
     timeout: str | None = option(None, "--timeout", metavar="60s", help="kill a longer launch; it counts as failed")
     setup: str = option(
@@ -102,14 +102,14 @@ class Request(RunRequest):
     cleanup: str = option("", "--cleanup", "-c", metavar="CMD", help="command to run after the last launch")
     ignore_failure: bool = option(False, "-i", "--ignore-failure", help="launches may fail; compare counts their time")
     input: str = option("", "--input", metavar="FILE", help="standard input (default: nothing)")
-    output: str = option("", "--output", metavar="FILE", help="where standard output goes, with {NAME} filled")
-    show_output: bool = option(False, "--show-output", help="show the end of what each launch writes")
+    output: str = option("", "--output", metavar="FILE", help="file for standard output; {NAME} is filled in")
+    show_output: bool = option(False, "--show-output", help="show the end of each launch's output")
     cgroup: str = option(
-        "auto", "--cgroup", metavar="auto|off", help="off: no control group for each launch (docs/results_format.md)"
+        "auto", "--cgroup", metavar="auto|off", help="off: launch without control groups (docs/results_format.md)"
     )
     shell: bool = option(False, "--shell", help="run the command through /bin/sh")
-    no_shell: bool = option(False, "-N", help="no shell, and | or > is text for the program")
-    same_output: bool = option(False, "--same-output", help="a configuration whose output differs fails")
+    no_shell: bool = option(False, "-N", help="use no shell: | and > are text for the program")
+    same_output: bool = option(False, "--same-output", help="a launch fails if its output differs")
 
     @property
     def varies(self) -> bool:
@@ -123,22 +123,22 @@ class CountedRequest(Request):
     """Options of the verbs that launch every configuration in each block."""
 
     runs: int | None = option(
-        None, "-r", "--runs", metavar="N", help="exactly N blocks (default: until the width is reached)"
+        None, "-r", "--runs", metavar="N", help="make exactly N blocks (default: until --width is reached)"
     )
-    min_runs: int = option(8, "-m", "--min-runs", metavar="N", help="blocks before the first look")
-    width: str = option("2%", "--width", metavar="2%", help="stop at this half width of every ratio")
+    min_runs: int = option(8, "-m", "--min-runs", metavar="N", help="make at least N blocks (default 8)")
+    width: str = option("2%", "--width", metavar="2%", help="stop when each ratio's interval has this half width")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScanRequest(CountedRequest):
     """Options of `scan`."""
 
-    serial: str = option("", "--serial", metavar="CMD", help="the best serial program: baseline of the speedup")
+    serial: str = option("", "--serial", metavar="CMD", help="best serial program, the baseline of the speedup")
     weak: bool = option(False, "--weak", help="weak scaling: work = p x {load}; the command has {load} or {work}")
-    seal: bool = option(False, "--seal", help="measure small p first, and seal a forecast of the largest p")
-    model: bool = option(False, "--model", help="fit scaling models, explain the columns, and draw the speedup")
+    seal: bool = option(False, "--seal", help="record a forecast of the largest p before measuring it")
+    model: bool = option(False, "--model", help="also fit scaling models, explain the columns and draw the speedup")
     p_ref: int | None = option(
-        None, "--p-ref", metavar="P", most=65_536, help="reference parallelism (default: the smallest)"
+        None, "--p-ref", metavar="P", most=65_536, help="reference p of the speedup (default: the smallest)"
     )
 
 
@@ -147,14 +147,14 @@ class TuneRequest(Request):
     """Options of `tune`."""
 
     within: str = option("2%", "--within", metavar="2%", help="stop when the answer is this close to the best")
-    subject_to: list[str] = option([], "--subject-to", metavar="M<=X", help="a bound, such as 'bytes<=1.02*baseline'")
-    max_runs: int = option(MOST_BLOCKS, "-M", "--max-runs", metavar="N", help="launches of one configuration at most")
+    subject_to: list[str] = option([], "--subject-to", metavar="M<=X", help="bound a metric: 'bytes<=1.02*baseline'")
+    max_runs: int = option(MOST_BLOCKS, "-M", "--max-runs", metavar="N", help="at most N launches of a configuration")
     more: bool = option(False, "--more", help="continue the last run, with its budget doubled")
     explain: bool = option(
-        False, "--explain", help="profile a launch first, and race only factors that can matter (docs/explain.md)"
+        False, "--explain", help="first profile a launch, and race only factors that can matter (docs/explain.md)"
     )
     rehearse: str | None = option(
-        None, "--rehearse", metavar="ARGS", help="first try a smaller input with these arguments"
+        None, "--rehearse", metavar="ARGS", help="first try a smaller input, given by these arguments"
     )
     confirm: str = option("auto", "--confirm", metavar="N", help="confirmation pairs of winner and baseline, or auto")
 
@@ -169,7 +169,7 @@ class CompareRequest(CountedRequest):
         [],
         "--gate",
         metavar="5%",
-        help="exit 1 if slower by more than this; also mean=5%, cpu=5%, memory=5%; or auto, auto=3%",
+        help="exit 1 if slower by more than this; also mean=5%, cpu=5%, memory=5%, auto or auto=3%",
     )
 
 
@@ -177,14 +177,14 @@ class CompareRequest(CountedRequest):
 class StudyRequest(RunRequest):
     """Options of `study run`."""
 
-    levels: list[str] = option([], "--levels", metavar="FACTOR=A,B", help="replace the levels of a factor (or auto)")
+    levels: list[str] = option([], "--levels", metavar="FACTOR=A,B", help="replace the levels of a factor, or auto")
     command: str = option("", "--command", metavar="CMD", help="run this program instead of the study's")
     runs: int | None = option(None, "-r", "--runs", metavar="N", help="exactly N blocks instead of the study's rule")
     replay: bool = option(
-        False, "--replay", help="measure the plan of a report.html or a run again here, and show what differs"
+        False, "--replay", help="measure the plan of a report.html or a run here, and show what differs"
     )
     until_decided: bool = option(
-        False, "--until-decided", help="measure until the findings are decided: 8 to 90 blocks (with -r N: at most N)"
+        False, "--until-decided", help="measure until findings are decided, 8 to 90 blocks (with -r N, at most N)"
     )
     outputs: str = option("", "--outputs", metavar="DIR", help="folder for tables and charts (default: in the run)")
 
@@ -201,13 +201,13 @@ class ExplainRequest:
         "2m",
         "--budget",
         metavar="2m",
-        help="limit of the launches that test causes; repeats get a quarter of it, copies another",
+        help="limit of the launches that test causes; equal launches and copies may take a quarter each",
     )
     input: str = option("", "--input", metavar="FILE", help="standard input (default: nothing)")
     timeout: str | None = option(None, "--timeout", metavar="60s", help="kill a launch after this long")
     shell: bool = option(False, "--shell", help="run the command through /bin/sh")
-    out: str = option("", "--out", metavar="DIR", help="where results are kept (default ./corescale-runs)")
-    outputs: str = option("", "--outputs", metavar="DIR", help="write every view there as PNG and SVG")
+    out: str = option("", "--out", metavar="DIR", help="folder of the results (default ./corescale-runs)")
+    outputs: str = option("", "--outputs", metavar="DIR", help="write every view into DIR as PNG and SVG")
     quiet: bool = option(False, "-q", "--quiet", help="show no progress")
     json: bool = option(False, "--json", help="print the result as JSON")
 
