@@ -95,7 +95,7 @@ class Request(RunRequest):
     )
     timeout: str | None = option(None, "--timeout", metavar="60s", help="kill a longer launch; it counts as failed")
     setup: str = option(
-        "", "--setup", "-s", metavar="CMD", help="command to run before the first launch, in a process of its own"
+        "", "--setup", "-s", metavar="CMD", help="command to run before all launches, which get what its shell exports"
     )
     prepare: str = option("", "--prepare", "-p", metavar="CMD", help="command to run before each launch")
     conclude: str = option("", "--conclude", "-C", metavar="CMD", help="command to run after each launch")

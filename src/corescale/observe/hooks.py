@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hooks: commands before and after launches. They are not timed, and use a shell only if the measured command does.
-Also checks the files that launches read and write (`--input`, `--output`).
+Launches get what a shell exports in `setup`. Also checks the files that launches read and write.
 """
 
 import errno
 import math
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -25,6 +26,10 @@ from corescale.observe.spawn import orphans
 EACH = ("prepare", "conclude")
 """Hooks around each launch, which may therefore have placeholders."""
 ONCE = ("setup", "cleanup")
+SHELL = re.compile(r"(?:\S*/)?(?:ba|da|k|z)?sh")
+"""matches the shells that have `trap`"""
+OF_THE_SHELL = ("PWD", "OLDPWD", "SHLVL", "_")
+"""variables that a shell sets by itself"""
 
 
 class HookRunner:
@@ -33,6 +38,9 @@ class HookRunner:
     def __init__(self, experiment: Experiment) -> None:
         self._experiment = experiment
         self._shell = any(command.shell for command in experiment.commands)
+        self.exported: Mapping[str, str | None] = {}
+        """the variables that `setup` changed; None: it unset them"""
+        self._before: Mapping[str, str | None] = {}
         known = {"p", "threads", "ranks", "nodes", *(factor.name for factor in experiment.factors)}
         known |= {*experiment.derived, *(one.name for one in experiment.along)}
         for name in (*EACH, *ONCE):
@@ -44,16 +52,44 @@ class HookRunner:
             if not self._shell:
                 template.split(text, f"--{name}")
 
-    def run(self, name: str, values: Mapping[str, str] | None = None, seconds: float = math.inf) -> None:
-        """Runs a hook. Raises ProgramError if it cannot be started or fails, or if it belongs to a launch and lasts
-        longer than a launch may. Raises BudgetEndedError if it lasts longer than `seconds`.
+    def set_up(self, seconds: float) -> None:
+        """Runs `setup`. If it is a line of a shell, all that is started later gets the variables that it exports, until
+        `clean_up`.
+        """
+        if self._experiment.hooks.setup is None:
+            return
+        before = environment.inherited()
+        with tempfile.NamedTemporaryFile() as file:
+            say = shlex.join((shutil.which("env") or "env", "-0"))  # a shell may change PATH
+            first = f"trap {shlex.quote(f'{say} >{shlex.quote(file.name)}')} EXIT; "
+            self.run("setup", seconds=seconds, first=first)
+            said = os.fsdecode(file.read()).split("\0")
+        after = dict(each.partition("=")[::2] for each in said if each) or before
+        names = [name for name in before | after if name.isidentifier() and name not in OF_THE_SHELL]
+        self.exported = {name: after.get(name) for name in names if before.get(name) != after.get(name)}
+        self._before = {name: before.get(name) for name in self.exported}
+        _change(self.exported)
+
+    def clean_up(self, seconds: float) -> None:
+        """Runs `cleanup`, and takes back what `setup` exported."""
+        try:
+            self.run("cleanup", seconds=seconds)
+        finally:
+            _change(self._before)
+
+    def run(
+        self, name: str, values: Mapping[str, str] | None = None, seconds: float = math.inf, first: str = ""
+    ) -> None:
+        """Runs a hook; if it is a line of a shell, with `first` before it. Raises ProgramError if it cannot be started
+        or fails, or if it belongs to a launch and lasts longer than a launch may. Raises BudgetEndedError if it lasts
+        longer than `seconds`.
 
         If a hook is ended, for these reasons or by Ctrl-C, all its processes are ended.
         """
         text = getattr(self._experiment.hooks, name)
         if text is None:
             return
-        words = ("/bin/sh", "-c", text) if self._shell else tuple(shlex.split(text))
+        words = _after(first, ("/bin/sh", "-c", text) if self._shell else shlex.split(text))
         own = self._of_a_launch if name in EACH else math.inf
         with tempfile.TemporaryFile() as said:
             try:
@@ -82,6 +118,22 @@ class HookRunner:
         together."""
         timeout, stop = self._experiment.timeout, self._experiment.stop
         return math.inf if timeout is None or (stop.binding and timeout == stop.budget) else timeout
+
+
+def _after(first: str, words: Sequence[str]) -> Sequence[str]:
+    """The words, with `first` before the line if they are a shell, options and a line: `bash -l -c LINE`."""
+    at = next((at for at, word in enumerate(words) if at and re.fullmatch(r"-\w*c", word)), 0)
+    options = (word.startswith("-") or words[before].endswith("o") for before, word in enumerate(words[1:at]))
+    if not (0 < at < len(words) - 1 and SHELL.fullmatch(words[0]) and all(options)):
+        return words
+    return (*words[: at + 1], first + words[at + 1], *words[at + 2 :])
+
+
+def _change(variables: Mapping[str, str | None]) -> None:
+    for name, value in variables.items():
+        os.environ.pop(name, None)
+        if value is not None:
+            os.environ[name] = value
 
 
 def must_start(experiment: Experiment) -> None:

@@ -97,7 +97,7 @@ class SpawningLauncher(Launcher):
         hooks.must_start(self._experiment)
         self._is_set_up = True
         self._timeouts.begin()
-        self._hooks.run("setup", seconds=self._timeouts.whole)
+        self._hooks.set_up(self._timeouts.whole)
         if not self._experiment.hooks.prepare:
             hooks.files_must_work(self._experiment)
         for words in self._commands():
@@ -163,7 +163,7 @@ class SpawningLauncher(Launcher):
     def close(self) -> None:
         if self._is_set_up:
             self._is_set_up = False
-            self._hooks.run("cleanup", seconds=self._timeouts.whole)
+            self._hooks.clean_up(self._timeouts.whole)
 
     def _commands(self) -> Iterator[tuple[str, ...]]:
         """Every distinct argv, including the programs in front of it."""

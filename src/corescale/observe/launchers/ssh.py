@@ -86,7 +86,7 @@ class Ssh(Mpi):
         layout = configuration.layout
         names = ",".join(f"{host.name}:{layout.ranks_per_node}" for host in self._hosts[: layout.nodes])
         every = layout.ranks_per_node * layout.nodes
-        words = ("mpirun", "--host", names, *UNBOUND, *_exported(), "-n", str(every))
+        words = ("mpirun", "--host", names, *UNBOUND, *self._exported(), "-n", str(every))
         return f"{shlex.join(words)} {self._launch_of(configuration).needed(reads).line}"
 
     def through(self, request: SpawnRequest, layout: Layout, scratch: Scratch) -> SpawnRequest:
@@ -96,7 +96,7 @@ class Ssh(Mpi):
         file.write_text("".join(f"{host.name} slots={each}\n" for host in mine))
         leaf = ranks.leaf(request, scratch, [()] * (each * layout.nodes), afar=True)
         options = (*self._mpirun(layout), "--hostfile", str(file), "--map-by", f"ppr:{each}:node", *UNBOUND)
-        argv = (*options, *_exported(), "--wdir", str(Path.cwd()), "-n", str(each * layout.nodes), str(leaf))
+        argv = (*options, *self._exported(), "--wdir", str(Path.cwd()), "-n", str(each * layout.nodes), str(leaf))
         return ranks.afar(request, argv, _variables(), allowance=GRACE, grace=GRACE)
 
     def ended(self, report: SpawnReport, scratch: Scratch) -> tuple[SpawnReport, Mapping[int, SpawnReport]]:
@@ -105,6 +105,13 @@ class Ssh(Mpi):
         except UnavailableError as error:
             mine = (scratch.of("ssh") / "hosts").read_text().splitlines()
             raise self._named(error, [line.split()[0] for line in mine], scratch) from None
+
+    def _exported(self) -> tuple[str, ...]:
+        """Options of mpirun that export PATH, the variables that a run records and those of `--setup`, because ssh
+        exports none."""
+        found = {"PATH", *environment.relevant(), *self._hooks.exported}
+        names = sorted(name for name in found & os.environ.keys() if not OWN.match(name))
+        return tuple(word for name in names for word in ("-x", name))
 
     def _named(self, error: UnavailableError, hosts: Sequence[str], scratch: Scratch) -> UnavailableError:
         """The error, with the host that caused it, which only some of ssh's messages name.
@@ -126,12 +133,6 @@ class Ssh(Mpi):
                 what = what or f"started no program within {TRY:g} s"
                 return UnavailableError(what, where="" if host.rpartition("@")[2] in what else host, remedy=remedy)
         return UnavailableError(error.what, where=hosts[0] if len(hosts) == 1 else "", remedy=error.remedy)
-
-
-def _exported() -> tuple[str, ...]:
-    """Options of mpirun that export PATH and the variables that a run records, because ssh exports none."""
-    names = sorted({"PATH", *(name for name in environment.relevant() if not OWN.match(name))})
-    return tuple(word for name in names for word in ("-x", name))
 
 
 def _variables() -> Mapping[str, str]:

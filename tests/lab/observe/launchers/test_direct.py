@@ -240,6 +240,42 @@ def test_hooks_run_when_they_should_with_their_placeholders(
     assert log.read_text().splitlines() == ["setup", *launches, "cleanup"]
 
 
+LOADS = "load() { export LOADED=$1 LEFT=; unset GONE; cd /; }; load 1"
+"""what `module load` does: it is a function of a shell, which exports variables"""
+
+
+@pytest.mark.parametrize("typed", ["sh -c", "bash --norc -euc", "/bin/bash --norc -o pipefail -c", "--shell"])
+def test_launches_get_what_the_shell_of_setup_exports_and_nobody_else_does(
+    experiment: Make, two_cores: Machine, monkeypatch: pytest.MonkeyPatch, typed: str
+) -> None:
+    monkeypatch.setenv("GONE", "x")
+    monkeypatch.delenv("OLDPWD", raising=False)
+    before = dict(os.environ)
+    setup = LOADS if typed == "--shell" else f"{typed} '{LOADS}'"
+    seen = 'test "$LOADED" = 1 && test "${LEFT-unset}" = "" && test -z "$GONE$OLDPWD"'
+    hooks = {"setup": setup, "cleanup": seen if typed == "--shell" else f"sh -c '{seen}'"}
+    shell = typed == "--shell"
+    e = experiment(seen, shell=True, hooks=hooks) if shell else experiment("sh", "-c", seen, hooks=hooks)
+    assert {record.status for record in direct(e, two_cores)} == {"ok"}
+    assert dict(os.environ) == before
+    hooks = {"setup": "sh -c 'export LOADED=1; exit 3'"}
+    with pytest.raises(ProgramError, match=r"--setup .* failed with exit code 3"):
+        direct(experiment(hooks=hooks), two_cores)
+    assert dict(os.environ) == before
+
+
+def test_a_program_that_setup_puts_on_the_path_is_found(
+    experiment: Make, two_cores: Machine, tmp_path: Path, python: Any
+) -> None:
+    """Also the script of a shell is a program, whose variables end with it."""
+    (tmp_path / "loads").write_text("export LOADED=1")
+    Path(python("")).rename(tmp_path / "known-to-a-module")
+    hooks = {"setup": f"sh -c 'PATH=$PATH:{tmp_path}; unset LOADED; . {tmp_path}/loads'"}
+    assert {r.status for r in direct(experiment("known-to-a-module", hooks=hooks), two_cores)} == {"ok"}
+    hooks = {"setup": f"sh {tmp_path}/loads"}
+    assert {r.status for r in direct(experiment("sh", "-c", 'test -z "$LOADED"', hooks=hooks), two_cores)} == {"ok"}
+
+
 @pytest.mark.parametrize("hook", ["echo x >>log", "true && false", "cat a | wc", "sleep 1 &"])
 def test_a_hook_that_wants_a_shell_is_refused_where_there_is_none(
     experiment: Make, two_cores: Machine, tmp_path: Path, hook: str

@@ -20,7 +20,7 @@ import corescale
 from corescale.api import measuring
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations
-from corescale.errors import InconclusiveError, UnavailableError, UsageError
+from corescale.errors import InconclusiveError, ProgramError, UnavailableError, UsageError
 from corescale.observe import launchers
 from corescale.observe.doctor import cluster, doctor
 from corescale.observe.launchers import allocation as launcher
@@ -354,6 +354,21 @@ def test_ranks_in_a_container_with_process_numbers_of_its_own_are_accounted_for(
     assert all(any("unshare" in p.executable for p in record.processes if p.rank == rank) for rank in (0, 1))
 
 
+@pytest.mark.skipif(not shutil.which("bash"), reason="no bash")
+def test_ranks_have_what_a_module_that_setup_loads_exports(place: Path) -> None:
+    """A cluster's login shell defines `module`, a function that changes variables."""
+    (place / "work").write_text("#!/bin/sh\necho $SLURM_PROCID $LOADED >>ran\n")
+    (place / "work").chmod(0o755)
+    (place / "profile").write_text(f"module() {{ export PATH=$PATH:{place} LOADED=$2; }}\n")
+    made = corescale.scan(
+        "work", on="slurm", factor={"layout": ["1x1x2"]}, runs=1, setup="bash -c '. ./profile; module load X'"
+    )
+    assert {record.status for record in made.result.records} == {"ok"}
+    assert set((place / "ran").read_text().splitlines()) == {"0 X", "1 X"}
+    with pytest.raises(ProgramError, match=r"^--setup module load X: cannot be started: No such file"):
+        corescale.scan("true", on="slurm", nodes=[1], runs=1, setup="module load X")
+
+
 IMAGE = """
 mkdir -p image/dev image/etc image/home image/mnt image/proc image/root image/sys image/tmp image/usr
 touch image/etc/passwd image/etc/group image/etc/hosts image/etc/resolv.conf
@@ -366,7 +381,7 @@ export LOADED=1
 
 @pytest.mark.skipif(not shutil.which("ch-run"), reason="no ch-run (apt-get install charliecloud-runtime)")
 def test_ranks_run_in_a_container_that_setup_has_built(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Charliecloud's, as Debian has no Apptainer. --setup runs once, and what it exports is not the ranks'."""
+    """Charliecloud's, as Debian has no Apptainer. --setup runs once, as a script whose exports are not the ranks'."""
     monkeypatch.setenv("USER", "root")  # ch-run needs it
     (place / "build").write_text(IMAGE)
     box = ("ch-run", "--bind=/usr", f"--cd={place}", "./image", "--")

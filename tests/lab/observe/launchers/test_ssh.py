@@ -104,10 +104,13 @@ def test_a_rank_that_fails_and_a_host_that_is_not_there_are_one_line(file: Path,
 
 
 @needs_hosts
-def test_ranks_get_the_variables_that_the_run_records(file: Path, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ranks_get_the_variables_that_the_run_records_and_those_of_setup(
+    file: Path, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OMP_PLACES", "cores")
-    made = corescale.scan(["sh", "-c", "echo $OMP_PLACES >>ran"], on="ssh", hosts=file, nodes=[2], runs=1)
-    assert {*(place / "ran").read_text().split("\n")} == {"cores", ""}
+    work = ["sh", "-c", "echo $OMP_PLACES $LOADED >>ran"]
+    made = corescale.scan(work, on="ssh", hosts=file, nodes=[2], runs=1, setup="sh -c 'export LOADED=1'")
+    assert {*(place / "ran").read_text().split("\n")} == {"cores 1", ""}
     assert all(" -x OMP_PLACES " in line for line in made.result.lines.values())
 
 
