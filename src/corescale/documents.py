@@ -47,8 +47,7 @@ def _finite(text: str) -> float:
 
 
 def typed(kind: TypeAdapter[T], text: str | bytes) -> T:
-    """The value of a JSON text as an object of that type; raises ValueError, also for a value that would have to be
-    converted."""
+    """The value of a JSON text as an object of that type, without conversions; raises ValueError."""
     try:
         return kind.validate_json(text, strict=True)
     except ValidationError as error:

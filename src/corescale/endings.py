@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Describes how a launch ended, with the line of its output that probably gives the reason, and warns of short
-launches."""
+"""Says how a launch ended, with the line of output that probably gives the reason; warns of short launches."""
 
 import re
 import signal
@@ -140,8 +139,7 @@ def _signal(number: int) -> str:
 
 
 def left_running(launches: Sequence[Ended]) -> str:
-    """A warning about processes that outlived their launch; empty for none. Killed launches do not count, because their
-    processes are killed too."""
+    """A warning about processes that outlived their launch, if any. They are killed with a killed launch."""
     found = [one.leftovers for one in launches if one.leftovers and one.status not in ("timeout", "capped")]
     if not found:
         return ""

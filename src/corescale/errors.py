@@ -84,8 +84,7 @@ class InconclusiveError(CorescaleError):
 
 
 class BudgetEndedError(InconclusiveError):
-    """The budget ended within a block. The launches so far still give an answer, while after any other error the run is
-    unfinished."""
+    """The budget ended within a block; unlike after any other error, the launches so far give an answer."""
 
 
 class InterruptedRunError(CorescaleError):

@@ -44,8 +44,7 @@ def _adapter() -> TypeAdapter[Entry]:
 
 
 def parse(content: bytes, where: str) -> list[Entry]:
-    """Every entry in order of the commits. If lines have the same commit, name and machine, the last one counts. Raises
-    UsageError."""
+    """Every entry in order of commits, the last line of each commit, name and machine. Raises UsageError."""
     found: dict[tuple[str, str, str], Entry] = {}
     for number, line in enumerate(content.removeprefix(codecs.BOM_UTF8).splitlines(), 1):
         if not line.strip():

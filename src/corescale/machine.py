@@ -73,8 +73,7 @@ class Machine:
         )
 
     def elsewhere(self, hostname: str, cpu_model: str, *, cores: int, nodes: int, source: str) -> "Machine":
-        """Nodes of which only the number of cores is known. These cores are assumed to share nothing; everything else
-        is copied from this machine."""
+        """Nodes of which only the number of cores is known, which share nothing; else a copy of this machine."""
         return dataclasses.replace(
             self, hostname=hostname, cpu_model=cpu_model, cpus=tuple(Cpu(k, k, 0, 0, 0) for k in range(cores)),
             affinity=tuple(range(cores)), quota_cores=None, cgroup_version=None, governor=None, turbo=None,
@@ -167,14 +166,12 @@ def _memory(root: Path, name: str = "MemTotal") -> int:
 
 
 def free_memory(root: Path = Path("/")) -> float:
-    """Bytes that programs may still use: the kernel's estimate, or the limit of the control groups if that is
-    smaller."""
+    """Bytes that programs may still use: the kernel's estimate, or a smaller limit of the control groups."""
     return min(_memory(root, "MemAvailable"), cgroup.memory_limit(root))
 
 
 def _affinity(root: Path, cpus: tuple[Cpu, ...]) -> tuple[int, ...]:
-    """The online CPUs that this process may use. (The kernel also lists offline ones.) If there are none, all online
-    CPUs."""
+    """The online CPUs that this process may use (the kernel also lists offline ones), or else all."""
     online = {cpu.cpu for cpu in cpus}
     listed = online & set(cpu_list(_fields(read(root / "proc/self/status"), ":").get("Cpus_allowed_list", "")))
     return tuple(sorted(listed or online))

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The noise passport: the differences of pairs of equal launches on this machine, from which `--gate auto` chooses its
-blocks."""
+"""The noise passport: the differences of pairs of equal launches on this machine, by which `--gate auto` chooses."""
 
 import functools
 import json
@@ -26,8 +25,7 @@ CALM = 2 / 3
 MOST_REPEATS = 2
 """a gate makes at most this multiple of its blocks; after that, disturbed blocks decide too"""
 ENOUGH = 60
-"""pairs of a passport with which gates show nine of ten slowdowns of the named size, even with heavy tails; with 8
-pairs, 7 of 10"""
+"""pairs with which gates show nine of ten slowdowns of the named size, even with heavy tails; 8 show 7 of 10"""
 MAKE = "corescale doctor --noise 5m"
 
 LARGEST = 20.0

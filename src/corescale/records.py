@@ -201,8 +201,7 @@ class Record:
     versions."""
     processes: tuple[Process, ...] = ()
     proved: tuple[tuple[str, str], ...] = ()
-    """each program in which the libraries were detected before, so that this launch had to detect them again: its
-    executable, and its name at its end"""
+    """programs in which the libraries must be detected, as before: the executable, and its name at its end"""
     threads_asked: int = 1
     """p of the layout"""
     regions: tuple[Region, ...] = ()
@@ -222,8 +221,7 @@ class Record:
     leftovers: int = 0
     """processes that outlived the main one and were killed"""
     looks: Annotated[tuple[PositiveInt, ...], AfterValidator(_growing)] = ()
-    """numbers of confirmation pairs at the first and the second look, as planned before the first pair; one number if
-    the budget paid for no second look"""
+    """numbers of confirmation pairs at the first two looks, as planned before the first pair; one for one look"""
     warnings: tuple[str, ...] = ()
     """circumstances of the launch that no other field shows, a sentence each"""
     format: int = FORMAT
@@ -308,7 +306,7 @@ def from_dict(values: object) -> Record:
     if not isinstance(values, dict) or values.get("format") != FORMAT:
         found = values.get("format") if isinstance(values, dict) else None
         raise StoreError(
-            f"record format {found}, but this version reads {FORMAT}", remedy="use the corescale that wrote it"
+            f"record format {found}, but this version reads {FORMAT}", remedy="use the version that wrote it"
         )
     try:
         return _adapter().validate_python(values)

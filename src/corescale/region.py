@@ -32,7 +32,6 @@ import threading
 import time
 from multiprocessing import parent_process, util
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 __all__ = ["check", "metric", "region", "work", "write"]
@@ -121,7 +120,7 @@ class region(contextlib.ContextDecorator):  # noqa: N801  (reads as a statement:
             if visits.depth == 1:
                 visits.start = time.monotonic_ns()
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         if not _state.on:
             return
         visits = _state.visits(self.name)

@@ -105,8 +105,7 @@ class Part:
 
 
 def parts(root: Path = Path("/")) -> tuple[Part, ...]:
-    """The online CPUs of this machine as a tree of what they share: sockets, NUMA nodes, every cache, and cores as
-    leaves."""
+    """The online CPUs as a tree of what they share: sockets, NUMA nodes, every cache, and cores as leaves."""
     system = root / "sys/devices/system"
     cpus = here(root).cpus
     found = {_group("core", cpus, lambda cpu: cpu.core, of): None for of in cpus}

@@ -24,8 +24,7 @@ from corescale.show import interim
 RUNS = Path("corescale-runs")
 
 Declare = Callable[[PreloadError | None], Experiment]
-"""Returns the experiment that is asked for. The argument is the error of a launch with an allocator, which is raised
-again if the allocator was named."""
+"""Returns the experiment; the argument is the error of a launch with an allocator, raised again if that was named."""
 
 
 Follow = Callable[[Experiment], Watcher]
@@ -48,8 +47,7 @@ def policy_of(experiment: Experiment, folder: store.Folder) -> loop.Policy:
 
 
 def _seal(experiment: Experiment, folder: store.Folder) -> None:
-    """Write down a forecast of the largest p, before its first launch, unless the folder was removed: then the answer
-    is all that remains."""
+    """Writes a forecast of the largest p before its first launch, unless a removed folder keeps no launches."""
     if folder.keeps_launches and not sealing.is_there(folder.path):
         sealing.write(folder.path, folder.records, to_seal(folder.records, experiment))
 

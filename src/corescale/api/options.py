@@ -114,8 +114,7 @@ class CompareOptions(CountedOptions, total=False):
 
 
 def request(kind: type[R], keywords: "type[Options | ExplainOptions]", given: "Options | ExplainOptions") -> R:
-    """The request that the same command line would make; raises UsageError for an unknown keyword, or a value that it
-    does not take."""
+    """The request that the same command line would make; raises UsageError for a wrong keyword or value."""
     names, fields = get_type_hints(keywords), {field.name: field for field in dataclasses.fields(kind)}
     if strange := next((name for name in given if name not in names), None):
         raise UsageError(f"no option {strange!r}", remedy=nearest(strange, names, f"give one of {', '.join(names)}"))
@@ -127,9 +126,7 @@ def _value(field: "dataclasses.Field[Any]", value: Any) -> Any:
     if "str" not in str(field.type):
         switch = isinstance(field.default, bool)
         if not isinstance(value, bool if switch else Integral) or isinstance(value, bool) != switch:
-            raise UsageError(
-                f"{value!r} is {'neither True nor False' if switch else 'no whole number'}", where=field.name
-            )
+            raise UsageError(f"{value!r} is {'not True or False' if switch else 'no whole number'}", where=field.name)
         return value if switch else int(value)
     several = field.default_factory is not dataclasses.MISSING
     if isinstance(value, Mapping):

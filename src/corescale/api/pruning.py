@@ -31,13 +31,10 @@ def unlikely(
     note: explaining.Note,
     watch: explaining.Watch = explaining.unwatched,
 ) -> Mapping[str, str]:
-    """The factors that need not be combined with others, and why, by the baseline's ledger; a note on each. Raises
-    CorescaleError."""
+    """The factors that need not be combined with others, and why; a note on each. Raises CorescaleError."""
     everything = command_line.tune(request, words, machine)
     if launchers.create(request.on, everything, machine, request.launching).virtual:
-        raise UsageError(
-            "nothing is launched that could be explained", where="--explain", remedy=f"drop --on {request.on}"
-        )
+        raise UsageError("no launch could be explained", where="--explain", remedy=f"drop --on {request.on}")
     folder = explained.folder_of(request, everything)
     shown = _recent(folder, everything) if not request.fresh else None
     if shown is None:
@@ -75,7 +72,5 @@ def _of_baseline(launches: explaining.Launches) -> tuple[Profiled, Explanation]:
 def _recent(folder: Path, experiment: Experiment) -> Mapping[str, Any] | None:
     """The last result that is kept there, if the program is not newer."""
     program = shutil.which(experiment.commands[0].argv[0])
-    newer = [
-        path for path in explained.kept(folder) if program and path.stat().st_mtime > Path(program).stat().st_mtime
-    ]
+    newer = [one for one in explained.kept(folder) if program and one.stat().st_mtime > Path(program).stat().st_mtime]
     return explained.earlier(str(newer[-1]), "--explain")[1] if newer else None

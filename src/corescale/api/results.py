@@ -48,8 +48,7 @@ def must_be_as_real(run: store.Run, on: str, where: str) -> None:
 
 
 def result(run: store.Run, machine: Machine, gate: Gates | None = None, *, every_variable: bool = False) -> Result:
-    """The conclusions from a run's records, and the lines that launch it here. `every_variable`: the lines set all
-    variables."""
+    """The conclusions from a run's records, and the lines that launch it here, with all variables or those read."""
     lines = _lines(run, machine, None if every_variable else to_set(run.experiment, run.records))
     shown = concluded(run.records, run.experiment, dict(lines), run.environment, gate, finished=run.finished)
     return replace(shown, run=run.origin, runs={run_name(run): run.folder}, launching=_launching(run))
@@ -70,10 +69,9 @@ def concluded(
 
 
 def _lines(run: store.Run, machine: Machine, reads: frozenset[str] | None) -> Iterator[tuple[Configuration, str]]:
-    """The line of every configuration that was launched, and that this machine can launch; for a fake run, the line
-    that a person would type."""
+    """The lines of the configurations that were launched, if this machine can launch them, or a fake run did."""
     with contextlib.suppress(CorescaleError):
-        kind = _kind(run)
+        kind = launchers.LAUNCHERS.get(run.on)  # None if this version does not have it
         if kind is not None and kind.only_if_asked:
             machine = kind.machine(run.option)
         launcher = kind.create(run.experiment, machine, run.option) if kind is not None else None
@@ -84,14 +82,9 @@ def _lines(run: store.Run, machine: Machine, reads: frozenset[str] | None) -> It
                 yield chosen, own or launch(run.experiment, chosen, machine).needed(reads).line
 
 
-def _kind(run: store.Run) -> type[launchers.Launcher] | None:
-    """The launcher of a run; None if this version does not have it."""
-    return launchers.LAUNCHERS.get(run.on)
-
-
 def _launching(run: store.Run) -> tuple[str, ...]:
     """The options that name the launcher of a run, if it is used only on request."""
-    kind = _kind(run)
+    kind = launchers.LAUNCHERS.get(run.on)
     if kind is None or not kind.only_if_asked:
         return ()
     option = (f"--{kind.takes}", run.option) if run.option else ()

@@ -90,9 +90,7 @@ def explain(command: Command, *, progress: Follow = None, **given: Unpack[option
     if found.late is not None:
         raise found.late
     if not found.ok:
-        raise ProgramError(
-            "the program failed", where=shlex.join(_words(command)), remedy=f"{file} has the ledger until then"
-        )
+        raise ProgramError("the program failed", where=shlex.join(_words(command)), remedy=f"{file} has its ledger")
     return Explained(file, found.shown)
 
 
@@ -124,9 +122,7 @@ def _measured(
 ) -> Run[Any]:
     """The run, measured. Raises KeyboardInterrupt for Ctrl-C, as any function does; its text says what was kept."""
     if progress is not None and not callable(progress):
-        raise UsageError(
-            f"{progress!r} is no function", where="progress", remedy="give a function of a Progress, such as print"
-        )
+        raise UsageError(f"{progress!r} is no function", where="progress", remedy="give a function such as print")
     follow = measuring.silent if progress is None else partial(Called, function=progress)
     try:
         run = measuring.loadable(declare, request, machine, follow)

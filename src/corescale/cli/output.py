@@ -85,8 +85,12 @@ def finish(result: Result, request: RunRequest, late: CorescaleError | None = No
 
 
 def shown_and_exported(result: Result, request: ExportRequest, *, as_json: bool, verbose: bool, model: bool) -> None:
-    """Print the result and write each format that was asked for."""
-    show(result, as_json=as_json, verbose=verbose, model=model, aside=is_for_programs(request))
+    """Print the result, for a person or a program, and write each format that was asked for."""
+    if as_json:
+        written("-", exchange.to_json(result))
+    else:
+        onto = console(stderr=is_for_programs(request))
+        printed(onto, terminal.render(result, brief=onto.is_terminal and not verbose, model=model))
     for name, target in exports(request).items():
         written(target, exchange.content(name, target, result))
 
@@ -159,16 +163,6 @@ NO_WIDTH, UNBOUNDED = 80, 10_000
 """columns for a terminal of unknown width (COLUMNS=0), and for output that is not a terminal"""
 
 STDOUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
-
-
-def show(result: Result, *, as_json: bool, verbose: bool = False, model: bool = False, aside: bool = False) -> None:
-    """Print the result on standard output, for a person or a program; `aside`: on standard error, for a person."""
-    if as_json:
-        written("-", exchange.to_json(result))
-    else:
-        onto = console(stderr=aside)
-        rendered = terminal.render(result, brief=onto.is_terminal and not verbose, model=model)
-        printed(onto, rendered)
 
 
 def printed(onto: Console, *shown: RenderableType) -> None:

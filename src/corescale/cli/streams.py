@@ -44,11 +44,8 @@ class Stream(io.TextIOWrapper):
         """Drops all further output because the reader has gone; the exit code is still the answer's."""
         os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
         if not isinstance(error, BrokenPipeError) and self._where == "standard output":
-            raise StoreError(
-                f"cannot be written: {error.strerror}",
-                where=self._where,
-                remedy=f"free some room, or write elsewhere{self._kept()}",
-            ) from None
+            remedy = f"free some room, or write elsewhere{self._kept()}"
+            raise StoreError(f"cannot be written: {error.strerror}", where=self._where, remedy=remedy) from None
 
 
 def install(kept: Callable[[], str]) -> None:

@@ -57,8 +57,7 @@ def conclude(
 
 
 def calm_decide(undisturbed: Sequence[Record], experiment: Experiment) -> bool:
-    """Whether only undisturbed blocks decide. They do if the stop rule asks for it, as gates do, and if there are
-    enough."""
+    """Whether only undisturbed blocks decide: if the stop rule asks for it, as gates do, and there are enough."""
     calm = len({record.block for record in undisturbed if record.timed}) >= experiment.stop.min_blocks
     return calm and experiment.stop.rule == "calm"
 

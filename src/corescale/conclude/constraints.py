@@ -36,8 +36,7 @@ class Judged:
 
     metric: str
     state: Literal["meets", "breaks", "not shown"]
-    """`breaks`: the interval is beyond the limit; or no value was reported; or the estimate is beyond it and its
-    scatter is unknown"""
+    """`breaks`: the interval is beyond the limit, or an estimate without scatter is, or no value was reported"""
     value: Interval
     """the metric, or its multiple of the baseline (`relative`); no ends while its scatter is unknown"""
     limit: str

@@ -55,8 +55,7 @@ def needed(log_ratios: npt.ArrayLike, difference: float) -> int | None:
 
 
 def alarms(log_ratios: Sequence[float], blocks: int) -> tuple[int, int]:
-    """How many gates, each of this many consecutive pairs, wrongly find a difference between equal commands; and of how
-    many gates."""
+    """How many gates, of this many consecutive pairs each, wrongly find a difference; and of how many gates."""
     gates = [log_ratios[k : k + blocks] for k in range(0, len(log_ratios) - blocks + 1, blocks)]
     found = [stats.hodges_lehmann(gate, CONFIDENCE) for gate in gates]
     return sum(not one.covers(0.0) for one in found), len(gates)

@@ -23,8 +23,7 @@ from corescale.declare.grid import configurations
 from corescale.records import Configuration, Level, Record
 
 FAR = 4.0
-"""a model is trusted up to this multiple of the largest measured p; the track record tests a multiple of 2, and twice
-that is allowed"""
+"""a model is trusted up to this multiple of the largest measured p: twice the multiple that is tested"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,8 +56,7 @@ def _foreign(record: Record) -> float:
 
 
 FULL = 0.9
-"""if a program used at least this share of its CPUs' time, its threads waited for each other, not for other
-programs"""
+"""if a program used at least this share of its CPUs' time, its threads waited for each other, not for others"""
 
 
 def _waits_for_itself(record: Record) -> bool:
@@ -67,8 +66,7 @@ def _waits_for_itself(record: Record) -> bool:
 
 
 def _switches(record: Record) -> float:
-    """Switches per CPU-second. Below 0.1 CPU-seconds it counts as 0.1, so that one switch in a short launch raises no
-    flag."""
+    """Switches per CPU-second, or per 0.1 of one if there is less, so that one switch raises no flag."""
     rate = record.noise.involuntary_switches / max(record.user + record.system, 0.1)
     return 0.0 if _waits_for_itself(record) else rate
 
@@ -160,8 +158,6 @@ class CarryOver:
     predecessor: int
     """number of that configuration"""
     effect: float
-    launches: int
-    """launches right after it"""
     spoils: float
     """Largest share of the effect that biases a ratio with another configuration: how much more often that one's
     launches came right after this configuration than its own did."""
@@ -194,7 +190,7 @@ def carry_over(log_times: npt.ArrayLike, configurations: npt.ArrayLike) -> Carry
             gaps = [_gap(residual[1:][own == c], after[own == c] > 0) for c in np.unique(own)]
             shares = np.bincount(own, after, size) / np.maximum(launches, 1)
             spoils = float(np.abs(shares - shares[predecessor]).max())
-            found = CarryOver(int(predecessor), math.expm1(float(np.nanmean(gaps))), int(after.sum()), spoils)
+            found = CarryOver(int(predecessor), math.expm1(float(np.nanmean(gaps))), spoils)
     return found
 
 

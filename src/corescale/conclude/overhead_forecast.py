@@ -31,8 +31,7 @@ WHERE = "--overhead"
 
 
 def split(model: str) -> tuple[str, ...]:
-    """The terms of a sum: `p / points + p` has two. Sums in brackets are one term. Raises UsageError if there is
-    none."""
+    """The terms of a sum: `p / points + p` has two. Sums in brackets are one term. Raises UsageError for none."""
     arithmetic.parse(model, WHERE)
     tree = ast.parse(model.strip(), mode="eval").body
     parts: list[str] = []
@@ -120,8 +119,7 @@ class Asked:
 def _asked(
     records: Sequence[Record], experiment: Experiment, models: Sequence[str], known: Sequence[str] = ()
 ) -> tuple["pd.DataFrame", Asked]:
-    """The launches on whole cores, and what is to be fitted to them. `known`: names that formulas may have besides
-    p."""
+    """The launches on whole cores, and what is fitted to them. `known`: names in formulas besides p."""
     sums = [split(model) for model in models]
     formulas = {part: arithmetic.parse(part, WHERE) for one in sums for part in one}
     rows = frame(records, experiment)
@@ -208,8 +206,7 @@ def _forecasts(
     *,
     measured: bool,
 ) -> Sequence[Prediction]:
-    """The time at a point, for every combination of the factors that do not determine p. `measured`: the point was
-    measured, or lies between measured points."""
+    """The time at a point, for each combination of the other factors. `measured`: at or between measured ones."""
     best = choice.best
     assert best is not None, "refused above"
     made, p = [], point["p"]

@@ -39,8 +39,7 @@ class Decision:
     reached_width: float | None
     """relative half width of the widest interval; None if one has no interval yet"""
     reason: Reason | None
-    """`width`, `proved` or `decided`: the goal is reached. `blocks` or `budget`: given up, at the width reached. None:
-    continue"""
+    """`width`, `proved` or `decided`: the goal is reached. `blocks` or `budget`: given up. None: continue"""
 
 
 class Uniform:
@@ -67,8 +66,7 @@ class Uniform:
         return still_running(self.records, self.experiment)
 
     def together(self) -> tuple[tuple[Configuration, ...], ...]:
-        """Configurations that findings compare, and that are launched next to each other; the first block shows which
-        these are."""
+        """Configurations that findings compare, which are launched side by side; the first block shows them."""
         if self._together is None and self.records and self.experiment.study.outputs:
             self._together = together(self.records, self.experiment)
         return self._together or ()

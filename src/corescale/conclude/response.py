@@ -14,8 +14,7 @@ from corescale.records import Configuration, Phase, Record
 
 
 def at_least(record: Record, name: str) -> float:
-    """The response as in the table, but a capped launch counts with the time until it was killed, so that it seems
-    faster than it is."""
+    """The response as in the table; a capped launch counts with the time until it was killed, so seems faster."""
     return record.wall if record.status == "capped" else record.response(name)
 
 

@@ -23,21 +23,18 @@ import scipy  # it loads its parts on first use, so a command line that is refus
 Floats = npt.NDArray[np.float64]
 
 EXACT_UP_TO = 200
-"""Most pairs for which the exact null distribution is computed; for more, the error of the normal distribution with
-continuity correction is below 1e-4."""
+"""Most pairs with the exact null distribution; beyond, the normal one with continuity correction errs by < 1e-4."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """An estimate with its interval. `low` and `high` are None together, if n allows no interval at all; displays must
-    say so."""
+    """An estimate with its interval. `low` and `high` are both None if n allows no interval; displays must say so."""
 
     estimate: float
     low: float | None
     high: float | None
     confidence: float | None
-    """the confidence that the method attains. It may exceed the one asked for, because ranks are discrete (8 blocks:
-    96.1% for 95%)"""
+    """the confidence attained; ranks are discrete, so it may exceed the one asked for (8 blocks: 96.1% for 95%)"""
     n: int
     """number of blocks (or launches) that it is computed from"""
 
@@ -51,8 +48,7 @@ class Interval:
         return self.low is None or self.high is None or self.low <= value <= self.high
 
     def map(self, monotone: Callable[[float], float]) -> "Interval":
-        """The interval of a monotone function of the same unknown, with the same confidence. A decreasing function
-        swaps the ends."""
+        """The interval of a monotone function of the same unknown. A decreasing function swaps the ends."""
         estimate = monotone(self.estimate)
         if self.low is None or self.high is None:
             return Interval(estimate, None, None, None, self.n)
@@ -156,8 +152,7 @@ def median_rank(n: int, confidence: float) -> int:
 
 
 def typical_times(times: npt.ArrayLike) -> Floats:
-    """Robust location of each column of blocks x configurations: exp of the pseudomedian of log time; NaN without
-    times."""
+    """Robust location of each column of blocks x configurations: exp of the pseudomedian of log time, or NaN."""
     columns = np.log(positive(times)).T
     return np.array([math.exp(hodges_lehmann(column).estimate) for column in np.atleast_2d(columns)])
 
@@ -200,15 +195,13 @@ class Regret:
     estimate: float
     """T / T(best) - 1, at least 0"""
     bound: float | None
-    """the true regret is at most this, for all configurations together; None if n allows no bound, or if it never
-    ran"""
+    """the true regret is at most this, for all configurations together; None if n allows no bound or none ran"""
     n: int
     """least number of blocks of any comparison that it is computed from"""
 
 
 def excess(log_bound: float) -> float | None:
-    """The share by which the bound of a ratio exceeds 1, from its logarithm; None if the ratio exceeds 1000, which says
-    nothing."""
+    """The share by which the bound of a ratio exceeds 1, from its logarithm; None above 1000, which says nothing."""
     return math.expm1(max(log_bound, 0.0)) if log_bound <= math.log(1000) else None
 
 

@@ -43,6 +43,7 @@ def warnings(records: Sequence[Record], experiment: Experiment, width: float | N
     busy, noisy = _flagged(flags, timed, width)
     told = timed or records  # a race with nothing to compare has only launches that precede its blocks
     failing, recorded = _recorded(told, experiment)
+    wall = median([record.wall for record in timed if record.ok and record.origin != "simulated"])
     lines = [
         *failing,
         *_unreported(told, experiment),
@@ -52,7 +53,7 @@ def warnings(records: Sequence[Record], experiment: Experiment, width: float | N
         *busy,
         *_drift(records, experiment),
         *_nodes(records, experiment),
-        *_short(timed),
+        *filter(None, [too_short(wall)]),
         *other_memory(timed),
         *recorded,
         *noisy,
@@ -118,15 +119,21 @@ def _whose(flags: Sequence[noise.Flag], timed: Sequence[Record]) -> str:
     return f"; in {hit[most]} of {launches[most]} launches of {most.label}, {rest}"
 
 
-def _drift(records: Sequence[Record], experiment: Experiment) -> list[str]:
+def _drift(records: Sequence[Record], experiment: Experiment) -> Iterator[str]:
     measured = [record for record in records if record.phase == "measure" and record.ok]
     numbers = {c: k for k, c in enumerate(dict.fromkeys(record.configuration for record in measured))}
     column = [numbers[record.configuration] for record in measured]
     values = [record.response(experiment.response) for record in measured]
     times = [math.log(value) if value > 0 else math.nan for value in values]
-    said = [*_carried(noise.carry_over(times, column), [*numbers])]
-    found = (finding for finding in noise.drift(times, column) if finding.exceeded)
-    return [*said, *(f"{finding.rule}: {finding.says} (correlation {finding.number:.2f})" for finding in found)]
+    if (found := noise.carry_over(times, column)) is not None:
+        more = f"{100 * abs(found.effect):.3g}% {'longer' if found.effect > 0 else 'shorter'}"
+        yield (
+            f"carry-over: a launch right behind {[*numbers][found.predecessor].label} takes {more};"
+            f" up to {100 * abs(found.effect) * found.spoils:.3g}% is in a ratio; --prepare 'sleep 1' may part them"
+        )
+    for finding in noise.drift(times, column):
+        if finding.exceeded:
+            yield f"{finding.rule}: {finding.says} (correlation {finding.number:.2f})"
 
 
 def _nodes(records: Sequence[Record], experiment: Experiment) -> Iterator[str]:
@@ -152,24 +159,8 @@ def _nodes(records: Sequence[Record], experiment: Experiment) -> Iterator[str]:
             yield f"node {node}: launches take {ends} what they take on other nodes ({len(times[node])} blocks there)"
 
 
-def _carried(found: noise.CarryOver | None, configurations: Sequence[Configuration]) -> Iterator[str]:
-    if found is not None:
-        more = f"{100 * abs(found.effect):.3g}% {'longer' if found.effect > 0 else 'shorter'}"
-        yield (
-            f"carry-over: a launch right behind {configurations[found.predecessor].label} takes {more};"
-            f" up to {100 * abs(found.effect) * found.spoils:.3g}% is in a ratio; --prepare 'sleep 1' may part them"
-        )
-
-
-def _short(timed: Sequence[Record]) -> list[str]:
-    walls = [record.wall for record in timed if record.ok and record.origin != "simulated"]
-    said = too_short(float(np.median(walls))) if walls else ""
-    return [said] if said else []
-
-
 def memory_kind(records: Sequence[Record]) -> str:
-    """The kind of peak memory that most launches have. Figures of other kinds are left out, because kinds cannot be
-    compared."""
+    """The kind of peak memory that most launches have. Other kinds, which cannot be compared, are left out."""
     known = Counter(record.peak_memory_kind for record in records if record.peak_memory_kind != "none")
     return next((of for of, _ in known.most_common(1)), "none")
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds configurations that are the same launch, because the program does not read how many threads or ranks there
-are."""
+"""Finds configurations that are one launch, because the program does not read its number of threads or ranks."""
 
 from collections.abc import Collection, Sequence
 from typing import Literal
@@ -35,8 +34,7 @@ def to_set(experiment: Experiment, records: Sequence[Record]) -> frozenset[str] 
 
 
 def distinguishable(experiment: Experiment, reads: Collection[str] | None) -> tuple[Configuration, ...]:
-    """The configurations that are different launches. If some differ only in `ineffective` factors, it keeps the one
-    with the baseline's levels, or else the first."""
+    """The configurations that are different launches; of those that are one, the baseline's or else the first."""
     everyone, names = configurations(experiment), ineffective(experiment, reads)
     if not names:
         return everyone
@@ -80,8 +78,7 @@ Unread = Literal["", "threads", "ranks"]
 
 
 def unread(experiment: Experiment, reads: Collection[str] | None) -> Unread:
-    """What the programs do not read. Empty if they read it, if nothing recorded env reads, or if it is passed in
-    another way."""
+    """What the programs do not read: nothing if no env reads were recorded, or if it reaches them in another way."""
     if reads is None:
         return ""
     if _by_variables(experiment):
@@ -95,8 +92,7 @@ def reads_show_p(experiment: Experiment) -> bool:
 
 
 def _of_ranks(experiment: Experiment) -> bool:
-    """Whether corescale starts the ranks. If the command starts them itself, they may run where no env reads are
-    recorded."""
+    """Whether corescale starts the ranks. A command's own may run where no env reads are recorded."""
     return "ranks" in _makers(experiment) and not experiment.starts_ranks
 
 

@@ -179,8 +179,7 @@ class Launching(Model):
 
 
 class Experiment(Launching):
-    """Factors with levels, the commands they apply to, the response, the stop rule, and the additional settings of each
-    verb."""
+    """Factors with levels, the commands they apply to, the response, the stop rule, and each verb's settings."""
 
     verb: Verb
     commands: tuple[Command, ...] = Field(min_length=1)
@@ -235,16 +234,13 @@ class Experiment(Launching):
 
     @property
     def makes_threads(self) -> bool:
-        """Whether a factor says how many threads there are; if not, a factor of ranks or nodes has one thread in
-        each."""
+        """Whether a factor says how many threads there are; else each rank or node has one."""
         return any({"threads", "ranks", "nodes"} & factor.how.makes for factor in self.factors)
 
     @property
     def starts_ranks(self) -> bool:
         """Whether every command starts its ranks itself: `mpirun -n {ranks} ./program`."""
-        return all(
-            template.starter(each.argv) and "ranks" in template.placeholders(each.argv) for each in self.commands
-        )
+        return all(template.starter(one.argv) and "ranks" in template.placeholders(one.argv) for one in self.commands)
 
     def beside_p(self, configuration: Configuration, *also: str) -> tuple[tuple[str, Level], ...]:
         """The levels of a configuration that are not part of p, without those of the factors named `also`."""
@@ -291,8 +287,7 @@ class Experiment(Launching):
 
     @property
     def hash(self) -> str:
-        """A hash that names the run folder. Requests for equal launches have the same hash, so the same command line
-        resumes a run."""
+        """A hash that names the run folder; equal launches have the same, so the same command line resumes a run."""
         return hashlib.sha256(canonical(self.asked).encode()).hexdigest()[:12]
 
     @property

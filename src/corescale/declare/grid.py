@@ -73,8 +73,7 @@ def baseline(experiment: Experiment) -> Configuration:
 
 @_once
 def reference(experiment: Experiment) -> Configuration:
-    """The configuration that all are compared with: the baseline, or in a scan the first configuration at the reference
-    p."""
+    """The configuration that all are compared with: the baseline, or in a scan the first at the reference p."""
     of_p_ref = (c for c in configurations(experiment) if c.layout.p == experiment.scaling.p_ref)
     now = baseline(experiment)
     return next((c for c in of_p_ref if not experiment.is_serial(c)), now) if experiment.scans else now
@@ -244,8 +243,7 @@ def combinations(experiment: Experiment) -> int:
 
 
 def _grid(experiment: Experiment, omit: Omit) -> Iterator[dict[str, Level]]:
-    """Every combination that is not omitted. For `tune`, a factor that has no effect at the levels of the deciding
-    factors keeps the baseline's level."""
+    """Every combination that is not omitted. For `tune`, factors without effect keep the baseline's level."""
     now = dict(baseline(experiment).levels)
     deciding, others = _apart(experiment)
     for decided in _decided(experiment, deciding):

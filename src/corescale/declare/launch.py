@@ -42,14 +42,11 @@ class Launch:
         return replace(self, environment={**self.environment, **variables})
 
     def within(self, cpus: Iterable[int]) -> "Launch":
-        """The launch restricted to these CPUs, in addition to any earlier restriction. Raises UsageError if none is
-        left."""
+        """The launch restricted to these CPUs too. Raises UsageError if none is left."""
         wanted = set(cpus)
         left = wanted if self.affinity is None else wanted & set(self.affinity)
         if not left:
-            raise UsageError(
-                "the placement factors leave no CPU", remedy="drop one of affinity, sockets, l3_domains, smt"
-            )
+            raise UsageError("placement factors leave no CPU", remedy="drop one of affinity, sockets, l3_domains, smt")
         return replace(self, affinity=tuple(sorted(left)))
 
     @property
@@ -66,8 +63,7 @@ class Launch:
         return changes
 
     def needed(self, reads: Collection[str] | None) -> "Launch":
-        """The launch without the known variables that are not in `reads`, or that already have that value in this
-        shell."""
+        """The launch without known variables that are not in `reads`, or that have the same value in this shell."""
         if reads is None:
             return self
         changes = {

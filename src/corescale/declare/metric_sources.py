@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sources of metrics: one table, which help, messages and the schema of study files are generated from; and what a
-response may be."""
+"""The sources of metrics, a table for help, messages and the schema of study files; what a response may be."""
 
 import re
 
@@ -40,8 +39,7 @@ def response(text: str) -> str:
 
 
 def given_by(source: str) -> str:
-    """What a message says if no launch gave a metric of this source: what to do, or the reason. Empty source: not
-    declared."""
+    """What a message says if no launch gave a metric of this source: what to do, or why. Empty: not declared."""
     name, _, key = source.partition(":")
     if name == "output":
         return f'let it print a line such as {{"{key}": 1.5}}'

@@ -128,8 +128,7 @@ class Chart(_Reads):
     steps: tuple[Selection, ...] = ()
     """for a ladder: the rows of the first rung, and what each further rung changes"""
     best: str = ""
-    """for a ladder: each rung uses the level of this column with the least y; for each block, the other blocks choose
-    it"""
+    """for a ladder: each rung uses the level of this column with the least y, which the other blocks choose"""
     log: tuple[Literal["x", "y"], ...] = ()
     """logarithmic axes of a chart of lines; x is logarithmic anyway if its levels are few and far apart"""
     at_zero: Selection = Field(default={})
@@ -279,18 +278,15 @@ class Overheads(_Reads):
     claim: str
     """the model that, according to the claim, describes the overhead"""
     within: float = Field(default=0.05, gt=0)
-    """largest error of a model that describes the overhead: root mean square error of f when each configuration is
-    predicted from the others"""
+    """largest root mean square error of f when each configuration is predicted from the others"""
     relative: bool = False
-    """`within` is relative to the root mean square of f, instead of an absolute error of f; with `fails_beyond` it is
-    always relative to times"""
+    """whether `within` is relative: to the root mean square of f, or with `fails_beyond` to times"""
     no_better: str = ""
     """if given, the claim is that this model's error is smaller than that of `claim` by at most `within`"""
     up_to: float | None = Field(default=None, gt=0)
     """if given, only launches with an overhead of at most this value are fitted and predicted"""
     fails_beyond: float | None = Field(default=None, gt=0)
-    """if given, the claim is that the model, fitted to f up to this value, misses the times beyond it by more than
-    `within`"""
+    """if given, the claim: the model, fitted to f up to this, misses the times beyond it by more than `within`"""
     needs: Mapping[str, int] = Field(default={})
     worse_than: Selection = Field(default={})
     """if given, the claim is that the model predicts the launches of `where` worse than those with these levels"""

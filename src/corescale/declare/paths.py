@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of typed paths, and folders that are made. A path that is too long, or in a folder that may not be read, names
-nothing."""
+"""Tests of typed paths; folders that are made. A path that is too long, or may not be read, names nothing."""
 
 import errno
 import os

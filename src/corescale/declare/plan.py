@@ -148,8 +148,7 @@ def _repeats(pair: int, looks: tuple[int, ...]) -> bool:
 
 
 def _launched(block: Block, baseline: Configuration, since: int | None) -> tuple[Configuration, ...]:
-    """The configurations that a block launches, in no order. They include the baseline if it is due
-    (BASELINE_EVERY)."""
+    """The configurations that a block launches, in no order, with the baseline if it is due (BASELINE_EVERY)."""
     chosen = block.configurations
     due = block.phase == "measure" and since is not None and since + len(chosen) >= BASELINE_EVERY
     return (*chosen, baseline) if due and baseline not in chosen else chosen

@@ -222,8 +222,7 @@ REQUESTS = (ScanRequest, TuneRequest, CompareRequest, StudyRequest, ExplainReque
 
 
 def joined(words: list[str]) -> list[str]:
-    """The command line, with hyperfine's `-L NAME A,B`, `-P NAME MIN MAX` and `-r=5` rewritten for typer, up to
-    `--`."""
+    """The command line with hyperfine's `-L NAME A,B`, `-P NAME MIN MAX` and `-r=5`, up to `--`, as typer has it."""
     result: list[str] = []
     valued = {flag for kind in REQUESTS for field in options(kind) if not isinstance(field.default, bool)
               for flag in field.metadata["flags"]}  # fmt: skip

@@ -15,8 +15,7 @@ GROWTH = 1.25
 """Number of blocks at a look, as a multiple of the number at the look before."""
 
 SPENT_GROWTH = 1.5
-"""The same for the rule `decided`. It has fewer looks, because each of them uses a part of the error: 8, 12, 18, 27,
-40, 60, 90."""
+"""The same for the rule `decided`, with fewer looks, as each uses a part of the error: 8, 12, 18, 27, 40, 60, 90."""
 
 DECIDED_BLOCKS = 90
 """Most blocks for deciding the findings of a study: at a scatter of 0.2, 90 blocks show a difference of 9%."""
@@ -32,8 +31,7 @@ GATE_ERROR = 0.5
 """Share of the allowed error that each of a gate's two looks uses. Together they use all of it."""
 
 MOST_BLOCKS = 1110
-"""The most blocks of a race, and so its last look. If these do not decide it, no number of blocks that anyone would
-wait for does."""
+"""The most blocks of a race, and so its last look; what these do not decide, no affordable number does."""
 
 USUAL_BUDGET = "5m"
 """Budget if neither a budget nor a number of blocks is named."""
@@ -43,8 +41,7 @@ CONFIRM_BLOCKS = 10
 
 
 def growing(first: int, growth: float = GROWTH) -> Iterator[int]:
-    """The endless sequence of block counts at which a rule looks. By default, at most a fifth of a look's blocks were
-    unnecessary."""
+    """The endless block counts at which a rule looks; by default, at most a fifth of a look's were unnecessary."""
     return itertools.accumulate(itertools.repeat(growth), lambda n, g: math.ceil(n * g), initial=first)
 
 
@@ -57,8 +54,7 @@ class Stop(Model):
     max_blocks: int = Field(default=40, ge=1)
     """blocks at the last look; if the width is not reached by then, the answer says so, and never claims equality"""
     width: float = Field(default=0.02, gt=0)
-    """relative half width to reach for every ratio: 0.02 stops at 1.31 [1.284, 1.336]. For a gate, the change that it
-    tolerates"""
+    """relative half width to reach for every ratio: 0.02 stops at 1.31 [1.284, 1.336]; of a gate, its limit"""
     within: float = Field(default=0.02, gt=0)
     """a race ends when one configuration is proved to be within this fraction of the best"""
     confidence: float = Field(default=0.95, gt=0.5, lt=1)
@@ -68,8 +64,7 @@ class Stop(Model):
     launches: int | None = Field(default=None, ge=1)
     """budget counted in launches"""
     binding: bool = False
-    """whether the budget was typed. If so, it may end a run before there is an interval, and in the middle of a
-    block"""
+    """whether the budget was typed; then it may end a run before there is an interval, and within a block"""
     confirm_pairs: int | None = Field(default=None, ge=0)
     """confirmation pairs of the winner of a race and the baseline; None: as many as it takes"""
 
@@ -101,8 +96,7 @@ class Stop(Model):
 
     @property
     def looks(self) -> tuple[int, ...]:
-        """The block counts at which the rule may end the experiment. They are few, but at most a third of a look's
-        blocks were unnecessary."""
+        """The block counts at which the rule may end; few, but at most a third of a look's were unnecessary."""
         later = growing(self.min_blocks)
         if self.rule == "decided":
             later = itertools.accumulate(
@@ -119,6 +113,5 @@ class Stop(Model):
 
     @property
     def reading_confidence(self) -> float:
-        """Confidence at which ratio intervals are computed, so that over all looks they cover the truth with
-        `confidence`."""
+        """Confidence of a ratio interval, with which all looks together cover the truth with `confidence`."""
         return 1 - self.spent * (1 - self.confidence)

@@ -76,8 +76,7 @@ def shell_words(text: str) -> tuple[str, ...]:
 
 
 def starter(argv: Iterable[str]) -> str:
-    """The program in these words that starts ranks, such as mpirun. Empty if there is none. A single word may be a
-    whole shell command."""
+    """The program in these words, or in a word that is a whole shell command, that starts ranks; or empty."""
     found = _STARTER.search(" ".join(argv))
     return found[1] if found else ""
 

@@ -10,8 +10,7 @@ from corescale.errors import UsageError
 from corescale.records import Configuration, Level
 
 CONSTANT = 0.01
-"""Work per thread counts as constant if it differs by at most this fraction over p, as by rounding to whole rows or
-cells."""
+"""Work per thread is constant if it differs by at most this fraction over p, as by rounding to whole rows."""
 
 
 def must_be_even(experiment: Experiment, where: str) -> None:
@@ -27,8 +26,7 @@ def work_of(experiment: Experiment, chosen: Configuration) -> float:
 
 
 def uneven(experiment: Experiment, works: Mapping[Configuration, float], says: str = "as declared") -> str:
-    """Why this is not weak scaling: the work per thread depends on p while all other levels are equal. Empty if it
-    is."""
+    """Why this is not weak scaling, if it is not: at equal other levels, the work per thread depends on p."""
     groups: dict[tuple[tuple[str, Level], ...], list[tuple[float, int]]] = {}
     for c, work in works.items():
         groups.setdefault(experiment.beside_p(c), []).append((work / c.layout.p, c.layout.p))

@@ -164,9 +164,7 @@ def _different(part: str, name: str, old: Any, new: Any) -> list[str]:
         keys = sorted({*old, *new})
         if "sha256" in keys:
             return [f"another build of {name.partition('.')[2]}"]
-        return [
-            line for key in keys for line in _different(part, f"{name}.{key}".strip("."), old.get(key), new.get(key))
-        ]
+        return [one for key in keys for one in _different(part, f"{name}.{key}".strip("."), old.get(key), new.get(key))]
     return [f"{part} {name}: was {_short(old)}, is {_short(new)}"]
 
 

@@ -98,9 +98,7 @@ class HookRunner:
                 raise _unstarted(name, text, error.strerror or str(error)) from error
             except subprocess.TimeoutExpired as error:
                 late = own < seconds
-                limit, option = (
-                    ("the limit of a launch", "--timeout") if late else ("the rest of the budget", "--budget")
-                )
+                limit, option = ("a launch's limit", "--timeout") if late else ("the rest of the budget", "--budget")
                 raise (ProgramError if late or name == "cleanup" else BudgetEndedError)(
                     f"did not end within {min(own, seconds):.3g} s, {limit}",
                     where=f"--{name} {text}",
@@ -114,8 +112,7 @@ class HookRunner:
 
     @property
     def _of_a_launch(self) -> float:
-        """The time limit of a launch in seconds. A typed budget is no such limit, because it is for all launches
-        together."""
+        """The time limit of a launch in seconds. A typed budget, for all launches together, is none."""
         timeout, stop = self._experiment.timeout, self._experiment.stop
         return math.inf if timeout is None or (stop.binding and timeout == stop.budget) else timeout
 

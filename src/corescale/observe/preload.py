@@ -44,8 +44,7 @@ PROVING = ("ok", "timeout", "cancelled")
 """Statuses of a traced launch that can prove something. If it failed, it may not have reached its program."""
 
 LONGEST = 120.0
-"""Longest traced launch in seconds, because a program may wait for ever under a trace. The libraries seen by then count
-as proved."""
+"""Longest traced launch in seconds, as a program may wait for ever under a trace; what it showed counts as proved."""
 
 
 def judged(reports: Iterable[SpawnReport], scratch: Scratch) -> list[str]:
@@ -60,11 +59,8 @@ def judge(report: SpawnReport, libraries: Iterable[Path], detected: Sequence[Sig
     nothing.
     """
     if report.proof is None:
-        raise PreloadError(
-            "the program's preloaded libraries cannot be verified",
-            where="preload",
-            remedy=f"{report.trouble or 'no trace'}; allow ptrace",
-        )
+        remedy = f"{report.trouble or 'no trace'}; allow ptrace"
+        raise PreloadError("the program's preloaded libraries cannot be verified", where="preload", remedy=remedy)
     programs = [program for program in report.proof if not program.replaced]
     for library in libraries:
         _must_be_inside(library, programs, report.tail)
@@ -82,8 +78,7 @@ def judge(report: SpawnReport, libraries: Iterable[Path], detected: Sequence[Sig
 
 
 def failed(notes: Iterable[str], libraries: Iterable[Path]) -> PreloadError:
-    """The error for a program that succeeds, but fails when it is traced with these libraries. `notes` are the
-    trace's."""
+    """The error for a program that fails only when it is traced with these libraries. `notes`: the trace's."""
     return PreloadError(
         "; ".join(notes) or "the traced launch failed",
         where=" and ".join(dict.fromkeys(map(_factor, libraries))),
@@ -96,9 +91,7 @@ def heaviest(reports: Iterable[SpawnReport]) -> tuple[tuple[str, str], ...]:
     launches must show the libraries in it. The name distinguishes a script from its interpreter, and a program from the
     one that replaces it by exec.
     """
-    programs = [
-        program for report in reports for program in _heaviest([p for p in report.proof or () if not p.replaced])
-    ]
+    programs = [one for report in reports for one in _heaviest([p for p in report.proof or () if not p.replaced])]
     return tuple(dict.fromkeys((program.executable, program.name) for program in programs))
 
 
@@ -108,11 +101,8 @@ def _must_be_inside(library: Path, programs: Sequence[ProvedProgram], said: str)
         return
     refused = next((line.strip() for line in said.splitlines() if "ld.so" in line and library.name in line), "")
     why = refused or "; ".join(dict.fromkeys(f"{program.executable} {_reason(program)}" for program in lacking))
-    raise PreloadError(
-        f"{library.name} is not in the program: {why or 'it ended before it could be seen'}",
-        where=_factor(library),
-        remedy=_remedy(library, lacking),
-    )
+    what = f"{library.name} is not in the program: {why or 'it ended before it could be seen'}"
+    raise PreloadError(what, where=_factor(library), remedy=_remedy(library, lacking))
 
 
 def _factor(library: Path) -> str:
@@ -133,16 +123,13 @@ def _must_serve(library: Path, programs: Sequence[ProvedProgram], detected: Sequ
     others = [one for one in last.values() if not one.has(library)]
     if last and len(others) == len(last):
         what = "its parallel regions are" if openmp.is_runtime(library) else "malloc is"
-        raise PreloadError(
-            f"{library.name} is loaded, but {what} served by {others[0].instead(library) or 'nothing'}",
-            where=others[0].executable,
-            remedy="leave this library out: the program brings its own",
-        )
+        what = f"{library.name} is loaded, but {what} served by {others[0].instead(library) or 'nothing'}"
+        remedy = "leave this library out: the program brings its own"
+        raise PreloadError(what, where=others[0].executable, remedy=remedy)
 
 
 def _goes_past(libraries: Iterable[Path], programs: Sequence[ProvedProgram], detected: Sequence[Sighting]) -> str:
-    """A note if the program's operator new bypasses these libraries. The C++ library's own does not, because it calls
-    malloc."""
+    """A note if the program's operator new bypasses these libraries, which the C++ library's own does not."""
     known, ours = {library.resolve() for library in libraries}, {program.executable for program in programs}
     own = {
         one.executable: one.operator_new

@@ -47,8 +47,7 @@ def profiled(
     stdin: Path | None = None,
     ranked: tuple[SpawningLauncher, Layout] | None = None,
 ) -> Profiled:
-    """Makes one launch. `ranked`: the launcher of ranks, and the layout. Raises ProgramError if it cannot be
-    started."""
+    """Makes one launch. `ranked`: the launcher of ranks, and the layout. Raises ProgramError if nothing starts."""
     sweep()
     with Scratch(launch) as scratch:
         changes = dict(launch.variables)

@@ -120,9 +120,7 @@ def profiles(files: Sequence[Path], killed: float = 0.0) -> tuple[Profile, ...]:
     headers = [_header(path) for path in files]
     first = min((int(header["started"]) for header in headers), default=0)
     # If a process executes another program, the first program ends without writing so.
-    ends = [
-        min((int(next_["started"]) for next_ in headers if _follows(header, next_)), default=0) for header in headers
-    ]
+    ends = [min((int(then["started"]) for then in headers if _follows(header, then)), default=0) for header in headers]
     found = [_profile(path, end, first + int(killed * 1e9)) for path, end in zip(files, ends, strict=True)]
     return tuple(sorted(found, key=lambda profile: (-profile.cpu, profile.process)))
 
@@ -190,8 +188,7 @@ def _area(path: Path, offset: int, kind: Any, count: int) -> Any:
 
 
 def _shares(header: Any, threads: Any, unbooked: int) -> dict[str, float]:
-    """The shares that threads booked, plus the time that a killed program could no longer book; and `alone`, which
-    overlaps them."""
+    """The shares that threads booked, what a killed program could no longer book, and `alone`, which overlaps."""
     sums = threads["share"].sum(axis=0)
     found = {name: seconds(value) for name, value in zip(SHARES, sums, strict=True)}
     word = int(header["census"][0]) | int(header["census"][1]) << 64

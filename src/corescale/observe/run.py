@@ -50,8 +50,7 @@ class Budget(Protocol):
         """Seconds that are left."""
 
     def begin(self, elapsed: Callable[[], float], untimed: Callable[[Sequence[Configuration]], int]) -> None:
-        """Starts the clock `elapsed`, the seconds of this part of the run. `untimed`: the number of proofs that
-        launches of some configurations need."""
+        """Starts the clock `elapsed` of this part of the run. `untimed`: the proofs that some launches need."""
 
     def takes(self, configurations: Sequence[Configuration]) -> float:
         """Seconds that launches of these take, with their proofs."""
@@ -168,8 +167,7 @@ class _Loop:
             block = self.policy.next_block()
 
     def makes(self, block: Block) -> bool:
-        """Makes the block, and returns whether the time sufficed; raises BudgetEndedError if it did not and there is no
-        earlier block."""
+        """Makes the block; returns whether the time sufficed. Raises BudgetEndedError if the first lacked time."""
         try:
             self.make(block)
         except BudgetEndedError:
@@ -334,8 +332,7 @@ class _Loop:
         return "the program" if alone else record.configuration.label
 
     def must_have_succeeded(self, made: Sequence[Record]) -> None:
-        """Raises ProgramError if no launch ever succeeded, and UsageError if no launch that counts gave the
-        response."""
+        """Raises ProgramError if no launch succeeded, and UsageError if none that counts gave the response."""
         name = self.experiment.response
         if any(math.isfinite(record.response(name)) for record in itertools.chain(made, self.store.records)):
             return
@@ -351,8 +348,7 @@ class _Loop:
             raise UsageError("no launch gave it", where=name, remedy=remedy)
 
     def _lost(self, record: Record) -> type[CorescaleError]:
-        """The type of error for a failed launch. A launch that was killed by a typed budget says nothing about the
-        program."""
+        """The type of error for a failed launch; one that a typed budget killed says nothing about the program."""
         return BudgetEndedError if record.status == "timeout" and self._budget_kills() else ProgramError
 
     def _budget_kills(self) -> bool:

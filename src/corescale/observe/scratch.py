@@ -159,8 +159,7 @@ def _end(folder: Path) -> None:
 
 
 def sweep(place: Path | None = None) -> None:
-    """Removes this user's folders that no process holds. `place`: search there too, besides the system's temporary
-    folder."""
+    """Removes this user's folders that no process holds, in the temporary folder and in `place`."""
     places = (Path(tempfile.gettempdir()), Path("/dev/shm"), *([place] if place else []))
     for folder in (folder for place in places for folder in place.glob(f"{PREFIX}*")):
         with contextlib.suppress(OSError):

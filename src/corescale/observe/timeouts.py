@@ -9,8 +9,7 @@ from corescale.declare.stop import Stop
 from corescale.records import Record
 
 OVERRUN = 1.1
-"""multiple of the budget after which a launch is ended, so that one that takes slightly longer than expected can
-finish"""
+"""multiple of the budget after which a launch is ended, so that a slightly longer one can finish"""
 
 LEAST = 0.05
 """least time limit of a launch or hook, in seconds"""
@@ -48,6 +47,5 @@ class Timeouts:
 
     @property
     def of_a_launch(self) -> float:
-        """Seconds left for a launch. The first launch of all has a whole budget, because it shows how long a launch
-        takes."""
+        """Seconds left for a launch. The first of all has a whole budget, because it shows how long one takes."""
         return max(self.left, self.whole) if self._fresh else self.left

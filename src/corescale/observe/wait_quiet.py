@@ -30,8 +30,7 @@ class Quiet:
         self._waited = 0.0
 
     def wait(self, most: float = math.inf) -> float:
-        """Waits up to about `most` seconds, and returns how long it took. Prints once why it waits, and once if it
-        gives up."""
+        """Waits up to about `most` seconds; returns how long it took. Says once why, and once if it gives up."""
         start, said = time.monotonic(), False
         while self._waited < LONGEST and most > 0 and (busy := self._used()) > BUSY:
             self._waited += LOOK

@@ -2,7 +2,6 @@
 """The interface of objects that watch a run."""
 
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Self
 
 from corescale.declare.plan import Invocation
@@ -10,15 +9,12 @@ from corescale.records import Record
 
 
 class Watcher:
-    """The loop reports events to it. It is a context manager, so that a terminal can be restored. This base class
-    prints nothing."""
+    """The loop reports events to it: a context manager, which can restore a terminal. This base prints nothing."""
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """The run is over, however it ended."""
 
     def launching(self, invocation: Invocation, line: str) -> None:

@@ -52,8 +52,7 @@ def loops(columns: Sequence[Column]) -> Table:
 
 
 def scores(found: Scores) -> Table:
-    """The loss of each model: geometric mean and worst over the cases, in per cent of the time of the best fixed
-    block."""
+    """The loss of each model: geometric mean and worst case, in per cent of the time of the best fixed block."""
     shown = Table(
         box=box.SIMPLE_HEAD, pad_edge=False, title=f"time lost against the best fixed block, {found.cases} cases"
     )

@@ -54,13 +54,11 @@ MARKS = {
     "calibration": b"# corescale calibrate: ",
     "noise passport": b'{\n "machine": ',
 }
-"""text in the first lines of each of corescale's own formats, which identifies it; exports are formats of other
-tools"""
+"""text in the first lines of each format of corescale's own, which identifies it; exports have others'"""
 
 
 def must_be_ours(file: str, runs: Iterable[Path] = (), kind: str = "report") -> None:
-    """Raises UsageError if the file's name is of another format, if writing it would replace a file of another kind, or
-    if it is in one of these run folders."""
+    """Raises UsageError for the name of another format, a file of another kind, or one in these run folders."""
     remedy = "name another file"
     if kind == "report" and guess_type(file) not in (("text/html", None), (None, None)):
         page = f"{Path(file).stem.removesuffix('.html')}.html"

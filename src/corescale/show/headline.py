@@ -34,8 +34,7 @@ def headline(result: Result, between: str = "; ") -> str:
 
 
 def conclusion_headline(conclusion: Conclusion, confidence: float, between: str = "; ", response: str = "wall") -> str:
-    """A conclusion in one sentence, or one for each comparison; for a metric, it also says which direction is
-    better."""
+    """A conclusion in one sentence, or one for each comparison, with the better direction of a metric."""
     if isinstance(conclusion, Study):
         return findings(conclusion.answers) or scan(conclusion.found, confidence)
     said = (
@@ -56,8 +55,7 @@ def _compares(found: Recommendation | Scan | tuple[Comparison, ...]) -> bool:
 
 
 def compared(found: tuple[Comparison, ...], confidence: float, between: str, response: str) -> str:
-    """A sentence for each comparison (those that fail a gate first, then the fastest), or the time of a single
-    command."""
+    """A sentence for each comparison (failed gates first, then the fastest), or the time of a single command."""
     if (one := alone(found)) is not None:
         return timed(label(found[0].reference), one, response, found[0].failures[0])
 
@@ -85,8 +83,7 @@ def scan(found: Scan, confidence: float) -> str:
 
 
 def _flaky(found: Scan) -> str:
-    """`; 2 of 8 launches of 2 threads failed`, for the level with most failures. Empty if none failed, or if a level
-    always failed."""
+    """`; 2 of 8 launches of 2 threads failed`, for the level with most failures; empty if none or one always failed."""
     row = max(found.rows, key=lambda row: row.failures, default=None)
     if row is None or not 0 < row.failures < row.launches:
         return ""
@@ -159,8 +156,7 @@ def _apart(found: Scan, rows: Sequence[Row], confidence: float) -> str:
 
 
 def failed(found: Scan) -> str:
-    """`2 threads: each of 3 launches failed with exit code 1`, for the largest p that never succeeded; empty if there
-    is none."""
+    """`2 threads: each of 3 launches failed with exit code 1`, for the largest such p, if there is one."""
     never = [row for row in found.rows if row.failures and row.failures == row.launches]
     if not never:
         return ""
@@ -235,8 +231,7 @@ def _recommended(found: Recommendation) -> str:
         return f"not decided{f', {near}' if near else ''}: {why_keep(found)}{_others(found)}{rest}"
     if found.keep_baseline:
         return f"keep {current(found.untyped)}{f', {near}' if near else ''}: {why_keep(found)}{rest}"
-    if found.gain is None:
-        raise ValueError("a change is recommended only after confirmation")
+    assert found.gain is not None, "a change is recommended only after confirmation"
     value, ends = text.times(found.gain)
     than = text.join((current(found.untyped), ends))
     by = " by a t interval" if found.confirmation is not None and found.confirmation.by == "t" else ""
@@ -310,8 +305,7 @@ def exploratory(found: Recommendation) -> str:
 
 
 def _allowed(found: Recommendation) -> Sequence[Candidate]:
-    """The candidates that a claim covers. Those that failed or break a constraint are left out, because they may be
-    faster; capped ones are not left out."""
+    """The candidates that a claim covers: not those that failed or break a constraint, which may be faster."""
     return [c for c in found.candidates if c.excluded is None or c.capped]
 
 
@@ -471,8 +465,7 @@ def gate(found: Comparison, one: Gated) -> str:
 
 
 def stop(result: Result) -> str:
-    """How much was measured, and why measuring ended; "width not reached" is printed with the width that was
-    reached."""
+    """How much was measured, and why it ended; "width not reached" has the width that was reached."""
     launches = len(result.timed) or len(result.records)
     amount = f"{text.count(result.blocks, 'block')}, {text.count(launches, 'launch', 'launches')}"
     if result.confirmations:

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from types import TracebackType
 from typing import Self, TextIO
 
 import numpy as np
@@ -33,8 +32,7 @@ PHASES = {"warmup": "warming up", "rehearse": "rehearsing", "measure": "measurin
 
 
 def create(experiment: Experiment, *, quiet: bool = False, stream: TextIO | None = None) -> Watcher:
-    """The watcher: silent if `quiet`, Fancy on a terminal, else Plain. A silent one loses no note, because the result
-    has notes as warnings."""
+    """The watcher: silent if `quiet` (notes are warnings in the result), Fancy on a terminal, else Plain."""
     console = Console(file=stream or sys.stderr)
     kind: type[Shown] = Shown if quiet else Fancy if console.is_terminal else Plain
     return kind(experiment, console)
@@ -140,9 +138,7 @@ class Fancy(Plain):
         self.live.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.live.stop()
 
     def __rich__(self) -> RenderableType:
@@ -234,8 +230,7 @@ class State:
 
     @property
     def left(self) -> str:
-        """The longest time left, estimated from the launches made, up to the budget or the last block. A race may end
-        before."""
+        """The longest time left, by the launches made, up to the budget or last block; a race may end before."""
         stop = self.experiment.stop
         by_budget = float("inf") if stop.budget is None else max(0.0, stop.budget - self.spent)
         if self.racing and stop.launches is not None and not self.confirmed:

@@ -26,8 +26,7 @@ class Result(Concluded):
     environment: Mapping[str, Any] = field(default_factory=dict)
     """the description of the machine and its software that is stored with the run, as JSON values"""
     run: str = ""
-    """a sentence on whether the records are new, continue others or are shown again; empty for a first run, and for a
-    report"""
+    """a sentence on whether the records are new, continue others or are shown again; or empty"""
     launching: tuple[str, ...] = ()
     """the options that select the launcher, if it is used only on request"""
     runs: Mapping[str, Path] = field(default_factory=dict)

@@ -254,8 +254,7 @@ def forecast(one: Prediction | Scored, asked: Experiment) -> str:
 
 
 def reach(one: Prediction, asked: Experiment) -> str:
-    """The confidence of a forecast's interval, or what an interval would need, and how far beyond the measured p it
-    is."""
+    """The confidence of a forecast's interval, or what one would need; how far beyond the measured p it is."""
     confidence = asked.stop.confidence
     times = f"{round(one.beyond, 1):.10g} times beyond the {one.measured[1]:g} measured"
     far = f", extrapolated {times}" * (one.beyond > 1)

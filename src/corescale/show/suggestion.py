@@ -31,8 +31,7 @@ def suggestion(result: Result) -> str:
 
 
 def _after_scan(result: Result) -> str:
-    """The same command as a tune, with the levels of its other placeholders at which a launch succeeded, and allocators
-    if they can be preloaded."""
+    """The same command as a tune, with other placeholders' levels that worked, and allocators if possible."""
     named = [f for f in result.experiment.factors if f.kind != "threads" and not f.how.preloads]
     worked = {pair for record in result.records if record.ok for pair in record.configuration.levels}
     kept = {f.name: [level for level in f.levels if (f.name, level) in worked] for f in named}

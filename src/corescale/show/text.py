@@ -68,8 +68,7 @@ def at_confidence(confidence: float) -> str:
 
 
 BOUND = 1.0
-"""largest bound that is printed; with a larger one, the best may take less than half the time, which is not worth a
-claim."""
+"""largest bound that is printed; beyond it, the best may take less than half the time, which is no claim."""
 
 
 def at_most(share: float) -> str:

@@ -23,8 +23,7 @@ from corescale.records import Configuration, Record
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One configuration in the measuring blocks. `ratio` is T_baseline / T; it is exploratory, and inflated for the
-    best one."""
+    """One configuration in the measuring blocks. `ratio` is T_baseline / T: exploratory, and inflated for the best."""
 
     configuration: Configuration
     time: Interval
@@ -71,8 +70,7 @@ def candidates(records: Sequence[Record], experiment: Experiment, racing: RaceAn
         )
 
     def rank(one: Candidate) -> tuple[bool, float]:
-        """The sort key: the race's estimate of the regret, because plain times of different blocks cannot be
-        compared."""
+        """The sort key: the race's estimate of the regret, because times of different blocks cannot be compared."""
         typical = float(stats.typical_times(times.column(one.configuration)[:, None])[0])
         known = one.regret.estimate if one.configuration in racing.regrets else typical
         return one.excluded is not None, known if math.isfinite(known) else math.inf
@@ -132,8 +130,7 @@ class Flaky:
 def cheaper(
     records: Sequence[Record], experiment: Experiment, found: Sequence[Candidate], answer: Configuration
 ) -> Cheaper | None:
-    """Of the configurations that are at most SLOWER, the one that saves most core-seconds; None if none saves
-    enough."""
+    """Of the configurations that are at most SLOWER, the one that saves most core-seconds, if it saves enough."""
     times, cost = table(records, experiment.response), table(records, "cpu")
     if answer not in times.configurations:
         return None

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judges claims by intervals, or says why it cannot. A claim is about one ratio, every level, several levels or their
-mean."""
+"""Judges claims by intervals, or says why it cannot. A claim is about a ratio, every level, several or their mean."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
@@ -28,8 +27,7 @@ def judged(finding: Finding, ratio: Interval, cells: Sequence[Interval], shared:
 
 
 def _several(cells: Sequence[Verdict], shared: Sequence[Verdict], finding: Finding) -> Verdict:
-    """`holds` if enough of `shared` hold for the claim. `does not hold` if so many of `cells` fail that the rest is too
-    few."""
+    """`holds` if enough of `shared` hold for the claim, `does not hold` if too few of `cells` can still hold."""
     if shared.count("holds") >= finding.several:
         return "holds"
     return "does not hold" if len(cells) - cells.count("does not hold") < finding.several else "open"
@@ -66,8 +64,7 @@ LEFT_OUT = "left out of this run"
 
 
 def lacking(rows: "pd.DataFrame", needs: Mapping[str, int]) -> str:
-    """What the claim needs and these launches lack; empty if nothing is missing. Oversubscribed launches do not
-    count."""
+    """What the claim needs and these launches lack, if anything. Oversubscribed launches do not count."""
     able = rows[~rows["oversubscribed"].astype(bool)]
     for name, least in needs.items():
         words = any(isinstance(level, str) for level in rows[name])

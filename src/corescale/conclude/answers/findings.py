@@ -119,8 +119,7 @@ def _marked(found: "pd.DataFrame", experiment: Experiment, finding: Finding) -> 
 def groups(
     found: "pd.DataFrame", each: Sequence[str], where: Selection, *, failed: bool = False
 ) -> Iterable[tuple[Mapping[str, Level], "pd.DataFrame"]]:
-    """The launches that succeeded, or failed, for each combination of levels of `each`, and for each of several
-    machines."""
+    """The launches that succeeded, or failed, for each combination of levels of `each`, and for each machine."""
     rows = found[(found["status"] != "ok") == failed]
     machines = ["machine"] if found["machine"].nunique() > 1 else []
     by = [*machines, *(name for name in each if name != "machine")]
@@ -142,8 +141,7 @@ def _answer(
     finding: Finding,
     at: Mapping[str, Level],
 ) -> Answer:
-    """The answer at these levels, from `rows` that succeeded and `failed` ones, out of all that are marked. `by`: the
-    rows by which the launches are divided."""
+    """The answer at these levels, from `rows` that succeeded and `failed` ones. `by`: the rows they are divided by."""
     sides = {name: rows[rows[f"_{name}"]] for name in finding.sides}
     for name, side in finding.sides.items():
         if not sides[name]["_log"].notna().any():
@@ -271,8 +269,7 @@ def references(found: "pd.DataFrame", finding: Finding) -> "pd.DataFrame":
 
 
 def launched(compared: "pd.DataFrame", by: "pd.DataFrame", finding: Finding) -> frozenset[int]:
-    """Places of the launches that are compared, and of the launches by which they are divided, among the
-    references."""
+    """Places among the references: of the launches that are compared, and of those by which they are divided."""
     places = {int(place) for place in compared.index}
     if finding.normalise is None:
         return frozenset(places)

@@ -19,16 +19,8 @@ import numpy as np
 from corescale.conclude import stats
 from corescale.conclude.answers.claim_verdicts import Verdict, absent, lacking
 from corescale.conclude.answers.findings import BLOCK, groups
-from corescale.conclude.models.overhead_factors import (
-    Measured,
-    OverheadChoice,
-    OverheadFit,
-    Reach,
-    choose,
-    reach,
-    surely_better,
-    surely_better_elsewhere,
-)
+from corescale.conclude.models import overhead_factors
+from corescale.conclude.models.overhead_factors import Measured, OverheadChoice, OverheadFit, Reach
 from corescale.conclude.stats import Floats, Interval
 from corescale.declare.arithmetic import Expression
 from corescale.declare.experiment import Experiment
@@ -69,8 +61,7 @@ class Configurations:
     """the column that names bars"""
 
     def points(self, confidence: float) -> tuple[Point, ...]:
-        """The points of all configurations except the references; f has the signed-rank interval of ratios within
-        blocks."""
+        """The points of all configurations except the references; f with its signed-rank interval."""
         columns, overheads = self.measured.overheads()
         return tuple(
             Point(
@@ -188,7 +179,7 @@ def _judged(asked: Modelled, found: Configurations, confidence: float) -> Modell
         except ValueError as error:
             raise UsageError(str(error)) from error
         measured, factors = measured.only(kept), {name: values[kept] for name, values in factors.items()}
-    choice = choose(measured, factors, models, confidence)
+    choice = overhead_factors.choose(measured, factors, models, confidence)
     if limit is not None:
         choice = replace(choice, statement=f"{choice.statement}; fitted where f is at most {limit:g}")
     made = replace(asked, choice=choice)
@@ -199,13 +190,13 @@ def _judged(asked: Modelled, found: Configurations, confidence: float) -> Modell
 def _compared(asked: Modelled, here: Configurations, there: Configurations, confidence: float) -> Modelled:
     """Whether the claimed model predicts worse here than there."""
     names = [summands(asked.finding.claim)]
-    first, second = (choose(each.measured, each.factors, names, confidence) for each in (here, there))
+    first, second = (overhead_factors.choose(each.measured, each.factors, names, confidence) for each in (here, there))
     if first.best is None or second.best is None:
         raise UsageError((second if first.best else first).statement)
     verdict: Verdict = "open"
-    if surely_better_elsewhere(second.best, first.best):
+    if overhead_factors.surely_better_elsewhere(second.best, first.best):
         verdict = "holds"
-    elif surely_better_elsewhere(first.best, second.best):
+    elif overhead_factors.surely_better_elsewhere(first.best, second.best):
         verdict = "does not hold"
     choice = replace(first, fits=(first.best, second.best))
     return replace(asked, verdict=verdict, choice=choice, beside=second.best)
@@ -216,7 +207,7 @@ def _failing(asked: Modelled, found: Configurations, confidence: float) -> Model
     declared = asked.finding
     factors, limit = {name: found.factors[name] for name in summands(declared.claim)}, declared.fails_beyond or 0.0
     try:
-        reached = reach(found.measured, factors, limit, confidence)
+        reached = overhead_factors.reach(found.measured, factors, limit, confidence)
     except ValueError as error:
         raise UsageError(str(error)) from error
     choice = OverheadChoice(reached.fit, (reached.fit,), f"fitted where f is at most {limit:g}")
@@ -257,9 +248,9 @@ def _judge(found: Modelled) -> tuple[Verdict, str]:
 def _no_better(rival: OverheadFit | None, claimed: OverheadFit, allowed: float) -> tuple[Verdict, str]:
     if rival is None:
         return "not on this machine", "these configurations do not determine both sums"
-    if surely_better(rival, claimed, allowed):
+    if overhead_factors.surely_better(rival, claimed, allowed):
         return "does not hold", f"{rival.model} surely predicts better, by more than {allowed:.3g}"
-    if surely_better(claimed, rival, -allowed):
+    if overhead_factors.surely_better(claimed, rival, -allowed):
         return "holds", ""
     return "open", claimed.warning or f"{rival.model} may predict better by more than {allowed:.3g}"
 
@@ -268,7 +259,7 @@ def _against(claimed: OverheadFit, others: Sequence[OverheadFit], allowed: float
     """What certainly contradicts the claim; empty if nothing does."""
     if below := [name for name, value in claimed.coefficients.items() if value.high is not None and value.high < 0]:
         return f"{' and '.join(below)} would lower the overhead"
-    if better := [one for one in others if surely_better(one, claimed, allowed)]:
+    if better := [one for one in others if overhead_factors.surely_better(one, claimed, allowed)]:
         return f"{better[0].model} surely predicts better, by more than {allowed:.3g}"
     return f"it is off by more than {allowed:.3g}" if claimed.excess > allowed else ""
 
@@ -284,5 +275,5 @@ def _in_the_way(claimed: OverheadFit, others: Sequence[OverheadFit], allowed: fl
     if claimed.typical <= allowed:
         return f"no overhead is large enough to decide: {claimed.typical:.2g} at the root mean square"
     rivals = [one for one in others if len(one.factors) <= len(claimed.factors)]
-    equal = [one for one in rivals if not surely_better(claimed, one)]
+    equal = [one for one in rivals if not overhead_factors.surely_better(claimed, one)]
     return f"{equal[0].model} predicts as well" if equal else ""

@@ -9,15 +9,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from corescale.conclude.answers.candidates import (
-    Candidate,
-    Cheaper,
-    Flaky,
-    baseline_failures,
-    candidates,
-    cheaper,
-    fastest_flaky,
-)
+from corescale.conclude.answers import candidates
+from corescale.conclude.answers.candidates import Candidate, Cheaper, Flaky
 from corescale.conclude.answers.timing import Averages, averages
 from corescale.conclude.constraints import broken, not_shown
 from corescale.conclude.race.answer import Gain
@@ -40,8 +33,7 @@ class Recommendation:
     gain: Interval | None
     """T_baseline / T_winner, only from confirmation pairs; None if the winner is the baseline, or none were made"""
     within: float | None
-    """the winner's time exceeds that of the best configuration by at most this fraction, at `confidence`; None if there
-    were too few blocks"""
+    """the winner takes at most this fraction longer than the best, at `confidence`; None: too few blocks"""
     confidence: float
     candidates: tuple[Candidate, ...]
     """fastest first, excluded ones last; the ratio of the winner is its gain, if that has an interval"""
@@ -49,8 +41,7 @@ class Recommendation:
     """levels of the baseline that the shell does not set; none if the baseline is what the shell would launch"""
     cheaper: Cheaper | None = None
     tied_with: tuple[tuple[Configuration, float | None], ...] = ()
-    """launched configurations that may be faster than the answer, each with the largest share by which it may be; None
-    if that is unknown"""
+    """launched configurations that may be faster, each with the largest share by which it may be; None: unknown"""
     rehearsal: Rehearsal | None = None
     broken: str | None = None
     """how the baseline breaks a constraint; None if it breaks none"""
@@ -124,15 +115,14 @@ class Recommendation:
 
 
 def recommend(records: Sequence[Record], experiment: Experiment, picked: Configuration | None = None) -> Recommendation:
-    """The recommendation that the records allow, at any moment of a run. `picked`: the winner, if it is already
-    chosen."""
+    """The recommendation that the records allow, at any moment. `picked`: the winner, if it is already chosen."""
     now, race = baseline(experiment), Race.of(records, experiment)
     racing = race.answer()
-    found, best = candidates(records, experiment, racing), picked or racing.leader
+    found, best = candidates.candidates(records, experiment, racing), picked or racing.leader
     confirmation = racing.gain if best == racing.leader else None if best == now else race.gain(best)[0]
     gain, breaks = confirmation.ratio if confirmation else None, broken(records, experiment).get(now)
     known = gain if gain and gain.low is not None else None
-    failing, by_chance = baseline_failures(records, experiment, best) or (None, False)
+    failing, by_chance = candidates.baseline_failures(records, experiment, best) or (None, False)
     everyone, names = configurations(experiment), ineffective(experiment, detected(records))
     different = distinguishable(experiment, detected(records))
     answer = Recommendation(
@@ -163,10 +153,10 @@ def recommend(records: Sequence[Record], experiment: Experiment, picked: Configu
     trusted = [c for c in found if not (answer.keep_baseline and c.configuration == best != now)]
     return replace(
         answer,
-        cheaper=cheaper(records, experiment, trusted, chosen),
+        cheaper=candidates.cheaper(records, experiment, trusted, chosen),
         tied_with=tuple(pair for pair in racing.tied if pair[0] in raced) if chosen == racing.leader else (),
         not_shown=not_shown(records, experiment, chosen),
-        flaky=fastest_flaky(records, experiment, found, chosen),
+        flaky=candidates.fastest_flaky(records, experiment, found, chosen),
     )
 
 

@@ -83,15 +83,13 @@ class Curve:
     levels: tuple[tuple[str, Level], ...]
     rows: tuple[Row, ...]
     choice: Choice | None
-    """the fits of all models to the levels of p that are not oversubscribed, and which one to show; None in weak
-    scaling and below two levels"""
+    """the fits of all models to the levels of p that are not oversubscribed; None if weak or below two levels"""
     overhead: OverheadChoice | None = None
     """fits of overhead, f = a p and f = a p + b p^2, to the same levels; None if `choice` is None"""
 
     @property
     def fits(self) -> tuple[Fit, ...]:
-        """The fits of all models, in the order of the table MODELS; the shown model's intervals also cover its
-        rivals."""
+        """The fits of all models, in MODELS' order; the shown model's intervals also cover its rivals."""
         best = self.choice.best if self.choice else None
         fits = self.choice.fits.values() if self.choice else ()
         return tuple(best if best and best.model == fit.model else fit for fit in fits)
@@ -120,8 +118,7 @@ class Scan:
     serial: bool = False
     """whether speedup 1 is a serial program"""
     unread: Unread = ""
-    """`threads` or `ranks`, if the program does not read it and nothing else passes it on; not `threads` if several
-    threads ran"""
+    """`threads` or `ranks`, if nothing reads it or passes it on; not `threads` if several threads ran"""
     levels: tuple[Row, ...] = ()
     """the other configurations compared with the baseline at the same p, if p has one level or reaches no program"""
 
@@ -150,8 +147,7 @@ class Scan:
 
     @property
     def unsure(self) -> bool:
-        """Whether the best row has no interval. Without a reference: whether any of several rows has a time without
-        one."""
+        """Whether the best row has no interval; without a reference, whether any of several timed rows has none."""
         row = self.best if self.weak is None else self.worst
         if row is None and len(self.rows) > 1:
             return any(row.time.estimate > 0 and row.time.low is None for row in self.rows)

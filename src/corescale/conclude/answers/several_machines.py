@@ -90,8 +90,7 @@ def together(parts: Sequence[Part]) -> tuple[Experiment, tuple[Record, ...]]:
 
 
 def _differences(one: Part, other: Part) -> Iterator[tuple[str, str]]:
-    """The differences between two launches that forbid one number for both, without their levels. The most telling is
-    first."""
+    """The differences between two launches that forbid one number for both, the most telling first."""
     of_one_machine = one.machine == other.machine
     for here, there in zip_longest(_said(one, of_one_machine), _said(other, of_one_machine), fillvalue="no other"):
         if here != there:

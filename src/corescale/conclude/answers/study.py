@@ -74,8 +74,7 @@ def answers(rows: "pd.DataFrame", experiment: Experiment, asked: Finding | Overh
 
 
 def open_ones(said: Iterable[Said], records: Sequence[Record], experiment: Experiment) -> tuple[Configuration, ...]:
-    """The configurations that an open answer compares; they are launched until it is decided. `said`: every answer of
-    the records."""
+    """The configurations that an open answer compares, which are launched until it is decided. `said`: every answer."""
     timed = _timed(records)
     needed = {timed[row] for one in said if one.verdict == "open" for row in one.rows}
     return tuple(one for one in configurations(experiment) if one in needed)

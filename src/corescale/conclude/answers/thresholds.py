@@ -87,8 +87,7 @@ def _between(levels: Sequence[float], logs: Floats) -> tuple[list[float], Floats
 
 
 def crossing(levels: Sequence[float], logs: Sequence[float], bound: float) -> Ends:
-    """The level from which on y is within the bound, as a range; levels ascend. Beyond the measured levels it is
-    open."""
+    """The level from which on y is within the bound, as a range, open beyond the measured levels; levels ascend."""
     above = [k for k, value in enumerate(logs) if value > bound]
     if not above:
         return 0.0, levels[0]

@@ -58,8 +58,7 @@ class Comparison:
     slow: tuple[Slow, Slow] | None = None
     """launches of reference and other that are far slower than the median"""
     ineffective: tuple[str, ...] = ()
-    """the factors in which the two differ, if nothing reads the variables that these set; then both are the same
-    launch"""
+    """the factors in which the two differ, if nothing reads the variables that these set: they are the same launch"""
     confidence: float = 0.95
     """confidence of the interval, chosen such that all comparisons hold together"""
     alone: Timing | None = None

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A column of a table: one loop on some threads, timed at several block sizes. Also the time that a model's choice
-loses."""
+"""A column of a table: one loop on some threads, timed at several block sizes; the time that a model's choice loses."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -10,8 +9,7 @@ from typing import Protocol
 import numpy as np
 
 ITERATIONS = 4096
-"""iterations of the published tables. The paper does not give it; we infer it from the knees of its tables at large
-blocks"""
+"""iterations of the published tables, inferred from the knees at large blocks, because the paper does not give it"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +45,7 @@ class Column:
         return self.blocks[int(np.argmin(self.times))]
 
     def lost(self, block: float) -> float:
-        """log(time at this block / best time), interpolated linearly in log block. Outside the table, the nearest block
-        counts."""
+        """log(time at this block / best time), interpolated linearly in log block; the ends count beyond them."""
         logs = np.log(np.asarray(self.times) / min(self.times))
         return float(np.interp(math.log(max(block, 1.0)), np.log(self.blocks), logs))
 

@@ -72,8 +72,7 @@ class LineTravel:
         return lambda case: block(constants, iteration, case)
 
     def weights(self, columns: Sequence[Column]) -> Mapping[str, float]:
-        """The fitted constants as the library's policy `trained` reads them, without those that no column here
-        determines."""
+        """The fitted constants that some column determines, as the library's policy `trained` reads them."""
         (near, far, spread), iteration = self._constants(columns)
         counts = (USUAL / iteration.typical) ** (1 - spread)
         found = {"trained_near": math.exp(near) * counts, "trained_spread": max(float(spread), 0.01)}

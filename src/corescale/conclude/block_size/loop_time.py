@@ -35,11 +35,9 @@ START: Mapping[str, float] = {
 }
 """start values of the fit, and final values of constants that no column determines; nanoseconds, except the last"""
 BELIEF = 0.005
-"""cost of a factor e away from START, in log time of one cell; it decides only constants that the columns do not
-determine"""
+"""cost of a factor e away from START, in log time of one cell; decides only what the columns do not determine"""
 ALIKE = 0.02
-"""blocks whose times are within this share of the least count as equal; the middle one of them is far from bad
-blocks"""
+"""blocks whose times are within this share of the least are equal; the middle one is far from bad blocks"""
 OUTLIER = 0.03
 """error in log time from which a cell counts less"""
 

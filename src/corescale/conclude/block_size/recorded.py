@@ -18,8 +18,7 @@ from corescale.errors import UsageError
 BEGINS = "# corescale loops 1: "
 """the first line of each run; the CPUs follow"""
 CALLS = 2
-"""least number of calls at a block; the first call of a loop is slow, because it touches its memory and starts
-threads"""
+"""least number of calls at a block; a loop's first call is slow: it touches its memory and starts threads"""
 Row = tuple[str, int, int, float, int, int, float]
 """the fields of a line"""
 
@@ -31,22 +30,16 @@ def recorded(text: str, where: str, cpus: str, groups: int) -> Trained:
     machine, for a line that is none, and if no loop was called often enough.
     """
     if not text.startswith(BEGINS):
-        raise UsageError(
-            "has no recorded loops",
-            where=where,
-            remedy=f"run your program with {LOOPS_VARIABLE}={where} in its environment",
-        )
+        remedy = f"run your program with {LOOPS_VARIABLE}={where} in its environment"
+        raise UsageError("has no recorded loops", where=where, remedy=remedy)
     loops: dict[tuple[str, int, int], list[Row]] = {}
     for row in _rows(text, where, cpus):
         loops.setdefault(row[:3], []).append(row)
     columns = [_column(some, groups) for some in loops.values()]
     chosen = tuple(column for column in columns if len(column.blocks) > 1)
     if not chosen:
-        raise UsageError(
-            f"none of its {len(loops)} loops was called often enough at two blocks",
-            where=where,
-            remedy="run the program for longer: some twelve calls of a loop are enough",
-        )
+        what = f"none of its {len(loops)} loops was called often enough at two blocks"
+        raise UsageError(what, where=where, remedy="run the program for longer: some twelve calls of a loop are enough")
     return Trained(chosen, {}, tuple((column,) for column in chosen))
 
 
@@ -55,11 +48,8 @@ def _rows(text: str, where: str, cpus: str) -> Iterable[Row]:
         at = f"{where}:{number}"
         if line.startswith(BEGINS):
             if (there := line.removeprefix(BEGINS)) != cpus:
-                raise UsageError(
-                    f"is of {there} and not of {cpus}",
-                    where=at,
-                    remedy="record the loops on the machine that they train",
-                )
+                remedy = "record the loops on the machine that they train"
+                raise UsageError(f"is of {there} and not of {cpus}", where=at, remedy=remedy)
         elif not line.startswith("#"):
             yield _row(line, at)
 

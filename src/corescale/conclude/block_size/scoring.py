@@ -17,8 +17,7 @@ from corescale.records import Configuration, Record
 POLICIES = ("auto", "trained")
 """policies that choose their blocks in the launch"""
 LEAST = re.compile(rf"least_(\d+|static|{'|'.join(POLICIES)})")
-"""metrics of a launch: seconds of the fastest call with each block and by each policy, which take turns. `static` is a
-block of a thread's share"""
+"""metrics of a launch: seconds of the fastest call with each block (`static`: a thread's share) and by each policy"""
 Cells = Mapping[str, float]
 """seconds by block, or by policy"""
 SHAPE = ("read", "write", "operations", "n")

@@ -11,15 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from corescale.conclude.models.bootstrap import AGREEMENT, REFIT_STEPS, draws, summarise, surely_less
-from corescale.conclude.models.fit import Fit, fit
+from corescale.conclude.models.fit import Fit, fit, with_times
 from corescale.conclude.models.least_squares import gauss_newton
 from corescale.conclude.models.model import ScalingModel
 from corescale.conclude.stats import Floats, fewest_blocks
 
 RESAMPLES = 499
 LEVELS = 6
-"""Least number of levels of p for which models are compared; with fewer, a held-out level is predicted from almost
-nothing."""
+"""Fewest levels of p for which models are compared; with fewer, almost nothing predicts a held-out level."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +44,9 @@ def choose(
     if not known:
         none = "no model can be fitted: " + "; ".join({f.warning for f in fits.values()})
         return Choice(None, fits, none)
-    levels, times = np.asarray(p, np.float64), np.asarray(log_times, np.float64)
+    levels, times = with_times(p, log_times)
     errors = {name: _held_out_errors(models[name], levels, times) for name in known}
-    enough = np.unique(levels[np.isfinite(times).any(axis=0)]).size >= LEVELS
+    enough = np.unique(levels).size >= LEVELS
     comparable = [name for name in known if enough and np.isfinite(errors[name][0])]
     winner = min(comparable, key=lambda name: float(errors[name][0]), default=known[0])
     beaten = [name for name in known if enough and surely_less(errors[winner][1:], errors[name][1:])]
@@ -81,9 +80,6 @@ def _beyond(models: Mapping[str, ScalingModel], fits: Mapping[str, Fit]) -> str:
 
 def _held_out_errors(model: ScalingModel, p: Floats, log_times: Floats) -> Floats:
     """Root mean square error over held-out levels: of the data, then of each resample; NaN if there is none."""
-    columns = np.isfinite(log_times).any(axis=0)
-    rows = np.isfinite(log_times).any(axis=1)
-    p, log_times = p[columns], log_times[np.ix_(rows, columns)]
     blocks = log_times.shape[0]
     if blocks < fewest_blocks(2 * AGREEMENT - 1) or np.unique(p).size <= len(model.terms):
         return np.full(1 + RESAMPLES, np.nan)

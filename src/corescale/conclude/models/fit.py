@@ -109,7 +109,7 @@ def fit(
     Levels without any time are left out. A level that only some blocks have, such as a long T(1), has a proportionally
     smaller weight.
     """
-    p, log_times = _with_times(model, np.asarray(p, dtype=np.float64), np.asarray(log_times, dtype=np.float64))
+    p, log_times = with_times(p, log_times)
     blocks, distinct = log_times.shape[0], np.unique(p).size
     if distinct < len(model.terms):
         few = f"too few levels of {model.variable}: {distinct} for {len(model.terms)} terms"
@@ -148,13 +148,11 @@ def _hull(interval: Interval, others: Sequence[Interval]) -> Interval:
     return interval if interval.low is None else replace(interval, low=min(lows), high=max(highs))
 
 
-def _with_times(model: ScalingModel, p: Floats, log_times: Floats) -> tuple[Floats, Floats]:
-    if p.ndim != 1 or log_times.ndim != 2 or log_times.shape[1] != p.size or (p < model.least).any():
-        raise ValueError(
-            f"log_times {log_times.shape} must be blocks x {p.size} levels of {model.variable} >= {model.least:g}"
-        )
-    rows, columns = np.isfinite(log_times).any(axis=1), np.isfinite(log_times).any(axis=0)
-    return p[columns], np.where(np.isfinite(log_times), log_times, np.nan)[np.ix_(rows, columns)]
+def with_times(p: npt.ArrayLike, log_times: npt.ArrayLike) -> tuple[Floats, Floats]:
+    """The levels and the blocks that have times, NaN where one is missing."""
+    p, times = np.asarray(p, dtype=np.float64), np.asarray(log_times, dtype=np.float64)
+    rows, columns = np.isfinite(times).any(axis=1), np.isfinite(times).any(axis=0)
+    return p[columns], np.where(np.isfinite(times), times, np.nan)[np.ix_(rows, columns)]
 
 
 def _unidentified(model: ScalingModel, p: Floats, blocks: int, confidence: float, warning: str) -> Fit:
@@ -174,8 +172,7 @@ def _parameter(
 
 
 def _warning_of_terms(model: ScalingModel, terms: Floats, drawn: Resamples | None, confidence: float) -> list[str]:
-    """Warnings about terms whose estimates are 0 or below, as with superlinear speedup, when more cores bring more
-    cache."""
+    """Warnings about terms that are 0 or below, as with superlinear speedup, when more cores bring more cache."""
     reasons = [f"{name} is at the edge of what the model allows" for name in _chosen(model, terms == 0)]
     if drawn is None:
         return [*reasons, f"fewer than {fewest_blocks(confidence)} blocks: no intervals"]

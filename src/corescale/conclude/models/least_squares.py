@@ -8,8 +8,7 @@ import numpy as np
 from corescale.conclude.stats import Floats
 
 STEPS = 30
-"""Gauss-Newton steps from a cold start; convergence is quadratic near the end, because residuals on log time are
-small"""
+"""Gauss-Newton steps from a cold start; they converge quadratically, as residuals on log time are small"""
 SETTLED = 1e-12
 """size of a step, relative to the terms, below which the next step would only be rounding"""
 SINGULAR = 1e-12

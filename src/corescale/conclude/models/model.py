@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scaling models. A model is a sum of terms in p (or another variable), each in seconds and at least 0, with named
-parameters."""
+"""Scaling models: sums of terms in p (or another variable), each in seconds and at least 0, with named parameters."""
 
 import math
 from collections.abc import Callable
@@ -45,8 +44,6 @@ class ScalingModel:
     beyond: str = ""
     """parameter that the simpler model lacks; if it is 0, the two models are equal"""
     variable: str = "p"
-    least: float = 1.0
-    """least value of the variable"""
 
 
 def exp(logarithm: float) -> float:
@@ -107,5 +104,4 @@ FLAT = ScalingModel(  # fitted over loads, at each p of a weak scan
         Parameter("b", "seconds for each unit of work", lambda x: x[..., 1], low=0.0, unit="s"),
     ),
     variable="work",
-    least=0.0,
 )

@@ -16,15 +16,8 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from corescale.conclude.models.bootstrap import (
-    RESAMPLES,
-    Resamples,
-    Summary,
-    draws,
-    interval_of,
-    summarise,
-    surely_less,
-)
+from corescale.conclude.models import bootstrap
+from corescale.conclude.models.bootstrap import RESAMPLES, Resamples, Summary, draws, interval_of, summarise
 from corescale.conclude.stats import Floats, Interval, fewest_blocks
 from corescale.declare.claimed_range import EQUAL
 
@@ -189,7 +182,7 @@ def surely_better(rival: OverheadFit, known: OverheadFit, by: float = EQUAL) -> 
 
     False with fewer blocks than an interval needs.
     """
-    return known._resamples is not None and surely_less(rival._errors, known._errors, by)
+    return known._resamples is not None and bootstrap.surely_less(rival._errors, known._errors, by)
 
 
 def surely_better_elsewhere(rival: OverheadFit, known: OverheadFit) -> bool:
@@ -197,7 +190,7 @@ def surely_better_elsewhere(rival: OverheadFit, known: OverheadFit) -> bool:
     error is relative to its own overheads, because those of one side may be larger."""
     if known._resamples is None:
         return False
-    return surely_less(rival._excess / rival.typical**2, known._excess / known.typical**2, EQUAL)
+    return bootstrap.surely_less(rival._excess / rival.typical**2, known._excess / known.typical**2, EQUAL)
 
 
 def _spread(gain: Floats, summary: Summary) -> Floats:
@@ -211,8 +204,7 @@ def _coefficient(k: int, terms: Floats, drawn: Resamples | None, confidence: flo
 
 
 def error_interval(estimate: float, errors: Floats, confidence: float, blocks: int) -> Interval:
-    """A held-out error with the percentile interval of the resamples. The interval is not symmetric, because noise only
-    makes errors larger."""
+    """A held-out error with the percentile interval of the resamples, asymmetric since noise only enlarges errors."""
     if blocks < fewest_blocks(confidence) or not np.isfinite(errors).all():
         return Interval(estimate, None, None, None, blocks)
     low, high = np.quantile(errors, [(1 - confidence) / 2, (1 + confidence) / 2])
@@ -241,14 +233,12 @@ def _noise(weights: Floats, summary: Summary) -> Floats:
 
 
 def _held_out(weights: Floats, centres: Floats) -> Floats:
-    """Root mean square error when each configuration is predicted from the others, for centres [R, L]; NaN if too
-    few."""
+    """Root mean square error of each configuration predicted from the others, for centres [R, L]; NaN if too few."""
     return np.asarray(np.sqrt(np.mean(np.square(centres @ weights.T), axis=1)))
 
 
 def _residuals(design: Floats) -> Floats:
-    """The error of each left-out configuration as a linear function of the centres, [configurations, L]; a row of NaN
-    if there are too few."""
+    """The error of each left-out configuration as a linear function of the centres, [configurations, L]; or NaN."""
     size, width = design.shape
     rows = []
     for out in range(size if size > width else 0):
@@ -266,8 +256,7 @@ class Reach:
 
     fit: OverheadFit
     near: Interval
-    """root mean square of (forecast - measured) / measured time, in sample, for configurations whose f is at most the
-    limit"""
+    """root mean square of (forecast - measured) / measured time, in sample, for f of at most the limit"""
     far: Interval
     """the same for launches beyond the limit, which are not in the fit"""
     beyond: int

@@ -31,8 +31,7 @@ class Plan:
 
     @classmethod
     def of(cls, first: int, begun: int, affordable: float, error: float, options: RaceOptions) -> "Plan":
-        """`begun`: number of looks that were planned before the first pair, 0 before that. A single look has all of the
-        error."""
+        """`begun`: looks that were planned before the first pair, 0 before that. A single one has all of the error."""
         several = bounds.looks(first, options.growth)
         if begun < 2 and affordable < several[1]:
             return cls((first if begun else int(max(1, min(first, affordable))),), (error,))

@@ -14,16 +14,13 @@ class RaceOptions:
     """Degrees of freedom that the other configurations lend to the variance of a pair. With none a race takes more
     launches; with more, a noisy configuration among quiet ones is eliminated by luck."""
     ranked: int = 20
-    """Common blocks from which signed ranks replace the t bound; half of it for confirmation pairs. Bursts and slow
-    modes do not widen them."""
+    """Common blocks from which signed ranks replace the t bound; half for pairs. Bursts do not widen them."""
     level: float = 0.03
-    """(Variance of the noise) / (variance of a level's effect), by which the surrogate shrinks the effect of a
-    level."""
+    """(Variance of the noise) / (variance of a level's effect), by which the surrogate shrinks an effect."""
     interaction: float = 0.1
     """The same for a configuration's own effect, beyond those of its levels."""
     rare_levels: float = 0.5
-    """While there are new configurations, the share of a block that goes to those whose levels were launched least
-    often, because the surrogate may mislead."""
+    """The share of a block that goes to those new ones whose levels are rarest, as the surrogate may mislead."""
     fewest_pairs: int = 6
     """The fewest confirmation pairs before the first look, if the budget pays for them."""
     most_pairs: int = 40
@@ -32,8 +29,7 @@ class RaceOptions:
     """The first look is planned for the number of pairs at which the lead is this many standard errors. With 4, 98% of
     races would find a true lead at an error of 5%, but the observed lead is partly luck."""
     pairs_share: float = 0.25
-    """Confirmation pairs for which a budget keeps room, at most, per launch that it pays for. A pair is two launches,
-    so pairs may take half of the budget."""
+    """Most confirmation pairs, of two launches each, for which a budget keeps room, per launch that it pays for."""
     cap: float = 3.0
     """A launch that takes this multiple of the fastest median is killed; noise alone does not slow a launch so much."""
     rehearsals: int = 3

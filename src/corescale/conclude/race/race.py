@@ -212,8 +212,7 @@ class Race:
         return chosen
 
     def _hopeful(self, new: Columns) -> Columns:
-        """The new configurations, the most promising first. The overhead model sorts them by threads and ranks, if it
-        can be fitted."""
+        """The new configurations, the most promising first; an overhead model sorts them by threads and ranks."""
         found, layouts = self.standing, [c.layout for c in self._everyone]
         mixed = np.array([(one.threads_per_rank, one.ranks_per_node * one.nodes) for one in layouts], dtype=float)
         trend = bounds.trend(mixed, np.where(found.tried, found.mean, np.nan))
@@ -227,8 +226,7 @@ class Race:
     # Budget and caps
 
     def _room(self) -> int:
-        """The number of confirmation pairs for which the budget is kept: the pairs of the leader's first look, up to a
-        share of the budget."""
+        """The confirmation pairs for which the budget is kept: the leader's first look, up to a share of it."""
         found, whole = self.standing, self.budget.whole
         if self.experiment.stop.confirm_pairs is not None:
             return self.experiment.stop.confirm_pairs
@@ -294,8 +292,7 @@ class Race:
         return bounds.upper(found.rows, found.fit, c, found.tail, self.options)
 
     def gain(self, other: Configuration) -> tuple[Gain | None, int, Plan]:
-        """The gain that the pairs of a configuration show, the number of pairs that count, and the plan of the
-        looks."""
+        """The gain that a configuration's pairs show, the number of pairs that count, and the planned looks."""
         name, now, found = self.experiment.response, self.now, self.standing
         counted = {*counted_pairs(self.records, other)}
         made = [r for r in self.records if r.phase == "confirm" and r.block in counted]

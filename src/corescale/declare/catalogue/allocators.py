@@ -170,9 +170,7 @@ def _clang_folders() -> list[Path]:
     """The folders of clang's runtimes, the newest clang first."""
     patterns = ("usr/lib/llvm-*/lib/clang/*/lib/*", "usr/lib/clang/*/lib/*", "usr/lib64/clang/*/lib/*")
     found = [path for pattern in patterns for path in Path("/").glob(pattern)]
-    return sorted(
-        found, key=lambda path: [int(number) for number in re.findall(r"\d+", str(path.parent))], reverse=True
-    )
+    return sorted(found, key=lambda path: [int(one) for one in re.findall(r"\d+", str(path.parent))], reverse=True)
 
 
 def _own_folder() -> list[Path]:

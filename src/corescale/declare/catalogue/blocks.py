@@ -22,8 +22,7 @@ ITERATIONS, ITERATION_NS, UNEVENNESS = 4096, 700.0, 0.1
 CLAIM = {"claim_own": 10.0, "line_near": 80.0, "line_far": 200.0}
 """ns; the library's own defaults, used if this machine is not calibrated"""
 REACH = 4
-"""powers of two tried on each side. They allow N c / w to be off by a factor of 256, because then the block is off by
-16"""
+"""powers of two tried on each side: N c / w may be off by a factor of 256, because the block is then off by 16"""
 
 
 def auto(machine: Machine) -> tuple[Sequence[Level], Sequence[str]]:

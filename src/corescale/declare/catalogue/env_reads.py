@@ -43,8 +43,7 @@ SCRIPT = 1 << 20
 
 
 def undetected(argv: Sequence[str], files: Iterable[Path]) -> frozenset[str]:
-    """Variables that these programs and their libraries read without getenv, and those that a script in `argv`
-    names."""
+    """Variables that these programs and their libraries read without getenv, or that a script in `argv` names."""
     found: set[str] = set()
     for file in dict.fromkeys(files):
         found |= _of(file)

@@ -31,8 +31,7 @@ class Setting:
     """A variable that may be worth setting."""
 
     levels: Mapping[str, str]
-    """the levels to try after the inherited value, and the name of each in tables and charts; an empty name shows
-    `NAME=level`"""
+    """the levels to try after the inherited value, each with its name in tables; an empty name shows `NAME=level`"""
     allocator: str | None = None
     """name in allocators.ALLOCATORS of the only allocator that reads it"""
     versions: tuple[tuple[Version, Version], ...] = _ALL
@@ -40,8 +39,7 @@ class Setting:
     threaded: bool = False
     """whether it changes nothing with one thread"""
     pages: frozenset[str] = frozenset()
-    """the kernel's huge-page settings under which the level HUGE has an effect; under `always`, most memory has huge
-    pages anyway"""
+    """the kernel's huge-page settings under which the level HUGE has an effect: under `always`, it has little"""
 
 
 SETTINGS: dict[str, Setting] = {

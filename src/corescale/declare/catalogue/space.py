@@ -121,7 +121,5 @@ def sanitized(argv: Sequence[str]) -> str:
     """Why the program would fail with a preloaded allocator, if it is built with a sanitizer; empty if it is not."""
     program = _program(argv)
     needed = elf.tags(program, "DT_NEEDED") if program else []
-    built = next(
-        (SANITIZERS[library] for library in SANITIZERS if any(name.startswith(library) for name in needed)), ""
-    )
+    built = next((kind for library, kind in SANITIZERS.items() if any(name.startswith(library) for name in needed)), "")
     return f"{argv[0]} is built with {built}, which brings its own malloc" if built else ""

@@ -42,8 +42,7 @@ def scan(
 
 
 def _sealing(request: ScanRequest, made: Experiment) -> Experiment:
-    """The experiment with a sealed forecast. Raises UsageError if something would launch the largest p before it is
-    sealed."""
+    """The experiment with a sealed forecast. Raises UsageError if the largest p may be launched before."""
     levels = {c.layout.p for c in configurations(made) if not made.is_serial(c)}
     if len([p for p in levels if 2 * p <= max(levels)]) < 2:
         what = f"p = {', '.join(map(str, sorted(levels)))} leaves nothing to forecast from"
@@ -61,11 +60,8 @@ def _weak(request: ScanRequest, commands: Sequence[Command], machine: Machine) -
     if request.serial:
         raise UsageError("a serial program does the same work at every p", where="--serial", remedy="drop --weak")
     if not {"load", "work"} & template.placeholders(commands[0].argv):
-        raise UsageError(
-            "the command has neither {load} nor {work}",
-            where="--weak",
-            remedy="{load} is the work per thread, {work} the work of all threads",
-        )
+        remedy = "{load} is the work per thread, {work} the work of all threads"
+        raise UsageError("the command has neither {load} nor {work}", where="--weak", remedy=remedy)
     listed = {text.partition("=")[0].strip() for text in (*request.factor, *request.parameter_list)}
     listed |= {text.partition("=")[0] for text in request.parameter_scan}
     if not {"load", "work"} & listed:
@@ -124,8 +120,7 @@ def chosen(request: TuneRequest) -> bool:
 
 
 def _with_each(names: Sequence[str], wider: Experiment, experiment: Experiment) -> Experiment:
-    """The experiment with further configurations: the baseline with one of these factors at another level, as `wider`
-    has it."""
+    """The experiment with further configurations: the baseline with another level of one factor, as in `wider`."""
     now = dict(baseline(wider).levels)
     changes = {f.name: tuple(level for level in f.levels if level != now[f.name]) for f in wider.factors}
     pairs = [{one: changes[one], other: changes[other]} for one in names for other in changes if one != other]
@@ -205,8 +200,7 @@ def swaps(
     names: Sequence[str],
     unloadable: PreloadError | None = None,
 ) -> Experiment:
-    """The launch as typed, and for each of these factors a launch with only that factor changed, to its first other
-    level."""
+    """The launch as typed, and for each of these factors one with only that factor at its first other level."""
     commands = [build.command(shlex.join(words), words, request)]
     asked = replace(request, factor=[f"{name}=auto" for name in names])
     make = partial(build.experiment, "compare", commands=commands, machine=machine)

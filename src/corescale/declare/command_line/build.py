@@ -138,8 +138,7 @@ def _must_be_launchable(experiment: Experiment, machine: Machine, p_ref: int | N
 
 
 def _cores(request: Request, chosen: Sequence[Factor], machine: Machine) -> int | None:
-    """The most threads that all ranks may have together. Threads without ranks may exceed the cores; they are then
-    labelled as oversubscribed."""
+    """The most threads of all ranks together. Without ranks more is allowed, and labelled as oversubscribed."""
     ranks = any(factor.kind == "ranks" for factor in chosen)
     return machine.default_max_threads if ranks and not request.oversubscribe else None
 
@@ -239,8 +238,7 @@ def _stop(request: Request) -> Stop:
 
 
 def _blocks(least: int, most: int, usual_most: int) -> tuple[int, int]:
-    """The numbers of blocks at the first and the last look. If only one was typed, the default of the other is adjusted
-    to it. Raises UsageError."""
+    """The blocks of the first and the last look; one that was not typed fits the other. Raises UsageError."""
     if least <= most:
         return least, most
     if most == usual_most:
@@ -248,7 +246,7 @@ def _blocks(least: int, most: int, usual_most: int) -> tuple[int, int]:
     if least == CountedRequest.min_runs:
         return most, most
     raise UsageError(
-        f"at least {least} runs contradict at most {most}", where="-m", remedy=f"write -m {most} -M {least}"
+        f"{least} runs or more contradict {most} or fewer", where="-m", remedy=f"write -m {most} -M {least}"
     )
 
 

@@ -80,8 +80,7 @@ def must_have(experiment: Experiment, p: int) -> None:
 
 
 def must_say_how_many(commands: Iterable[Command]) -> None:
-    """Raises UsageError for a command that starts ranks itself but does not take their number: each rank would start
-    them all."""
+    """Raises UsageError for a command that starts ranks without {ranks}: each rank would start them all."""
     for command in commands:
         name = template.starter(command.argv)
         if name and "ranks" not in template.placeholders(command.argv):
@@ -93,8 +92,7 @@ OPEN = re.compile(r"/(?:dev|proc/self)/fd/(\d+)")
 
 
 def must_be_there(commands: Iterable[Command]) -> None:
-    """Raises UsageError for a file that only this shell has open, like that of `<(COMMAND)`, because launches cannot
-    read it."""
+    """Raises UsageError for a file that only this shell can read, like that of `<(COMMAND)`."""
     for word in (word for command in commands for word in command.argv):
         if (found := OPEN.fullmatch(word)) and int(found[1]) > 2:
             remedy = "write it into a file, or give it as standard input: --input"
@@ -105,8 +103,7 @@ PRELOADED = re.compile(r"(?<!\w)LD_PRELOAD=(['\"]?)([^'\"\s]+)")
 
 
 def must_be_preloadable(commands: Iterable[Command], chosen: Sequence[Factor]) -> None:
-    """Raises UsageError for a library that does not exist: the loader would only print a message and go on without
-    it."""
+    """Raises UsageError for a library that does not exist: the loader would go on with a mere message."""
     texts = [found[2] for command in commands for found in PRELOADED.finditer(" ".join(command.argv))]
     texts += [str(level) for factor in chosen if factor.name == "LD_PRELOAD" for level in factor.levels]
     if missing := not_there(":".join(texts)):
@@ -115,8 +112,7 @@ def must_be_preloadable(commands: Iterable[Command], chosen: Sequence[Factor]) -
 
 
 def not_there(preload: str) -> list[str]:
-    """The paths in a value of LD_PRELOAD that lead to no file. Names without a folder are not checked, because the
-    loader looks them up."""
+    """The paths in a value of LD_PRELOAD that lead to no file; the loader looks up names without a folder."""
     named = [part for part in re.split(r"[:\s]", preload) if "/" in part and not {*"${"} & {*part}]
     return [part for part in named if not paths.exists(part)]
 

@@ -116,8 +116,7 @@ def factor_of(
 
 
 def _must_stand_alone(name: str, table: factors.Kind, texts: Sequence[str], where: str) -> None:
-    """Raises UsageError for `auto` among other levels. For a parameter, or a variable in no table, `auto` may be a
-    value, as in OMP_SCHEDULE."""
+    """Raises UsageError for `auto` among other levels, unless it may be a value, as in OMP_SCHEDULE."""
     if "auto" in texts and table.keyword(name):
         raise UsageError(
             f"auto means all levels of {name}", where=where, remedy=f"write {name}=auto alone, or list the levels"
@@ -204,11 +203,8 @@ def _scanned(text: str, step: str, asked: Iterable[str]) -> tuple[str, str]:
         _must_be_few(name, _EXACT.add(most, Decimal(1)), "-P")
         return name, ",".join(_as_typed(_EXACT.fma(Decimal(k), by, low), low) for k in range(int(most) + 1))
     except (ValueError, InvalidOperation, Inexact):
-        raise UsageError(
-            f"cannot go from {bounds.replace(':', ' to ')} by {step or '1'}",
-            where="-P",
-            remedy="write -P NAME MIN MAX -D STEP, in numbers",
-        ) from None
+        what = f"cannot go from {bounds.replace(':', ' to ')} by {step or '1'}"
+        raise UsageError(what, where="-P", remedy="write -P NAME MIN MAX -D STEP, in numbers") from None
 
 
 def _as_typed(value: Decimal, low: Decimal) -> str:

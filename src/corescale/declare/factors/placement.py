@@ -24,9 +24,7 @@ class Affinity(Kind):
         cpus = cpu_list(text)
         if not cpus or not set(cpus) <= set(machine.affinity):
             allowed = format_cpu_list(machine.affinity)
-            raise UsageError(
-                f"CPUs {text!r} are not all allowed here", where="affinity", remedy=f"choose among {allowed}"
-            )
+            raise UsageError(f"CPUs {text!r} are not all allowed", where="affinity", remedy=f"choose among {allowed}")
         return text
 
     def auto(self, name: str, machine: Machine) -> tuple[Sequence[Level], Sequence[str]]:
@@ -34,9 +32,7 @@ class Affinity(Kind):
         kinds = [sorted(allowed & set(cpus)) for cpus in core_types().values()]
         levels = [format_cpu_list(tuple(cpus)) for cpus in kinds if cpus]
         everywhere = format_cpu_list(machine.affinity)
-        return (
-            ([everywhere, *levels], ()) if len(levels) > 1 else ([everywhere], ["affinity: all cores are equal here"])
-        )
+        return ([everywhere, *levels], ()) if len(levels) > 1 else ([everywhere], ["affinity: all cores are equal"])
 
     def typed(self, name: str, levels: Sequence[Level], machine: Machine) -> Level | None:
         everywhere = [level for level in levels if set(cpu_list(str(level))) == set(machine.affinity)]
@@ -95,8 +91,7 @@ class Sockets(Kind):
 
 
 class L3Domains(Kind):
-    """Level k restricts the launch to as many cores as one L3 domain has, taken evenly from the first k domains. Level
-    1 is compact."""
+    """Level k: as many cores as one L3 domain has, taken evenly from the first k domains. Level 1 is compact."""
 
     masks = True
     counts_cores = True

@@ -87,8 +87,7 @@ def divisors(most: int) -> tuple[int, ...]:
 
 
 def sizes(machine: Machine) -> tuple[int, ...]:
-    """The hardware threads of an L3 domain and of a socket, and the cores: numbers at which the cost of another thread
-    may change."""
+    """The hardware threads of an L3 domain and of a socket, and the cores: where a thread's cost may change."""
     cpus = machine.usable
     groups, sockets = (Counter(getattr(cpu, part) for cpu in cpus) for part in ("l3_domain", "socket"))
     return (*groups.values(), *sockets.values(), len({(cpu.socket, cpu.core) for cpu in cpus}))

@@ -80,11 +80,8 @@ def presentation(path: Path, made: Experiment, machine: Machine) -> Experiment:
     """
     wanted = experiment(path, machine)
     if [factor.name for factor in wanted.factors] != [factor.name for factor in made.factors]:
-        raise UsageError(
-            f"varies {', '.join(f.name for f in wanted.factors)}, not {', '.join(f.name for f in made.factors)}",
-            where=str(path),
-            remedy="name the study that the run is of",
-        )
+        what = f"varies {', '.join(f.name for f in wanted.factors)}, not {', '.join(f.name for f in made.factors)}"
+        raise UsageError(what, where=str(path), remedy="name the study that the run is of")
     study = wanted.study.model_copy(update={"bandwidth": made.study.bandwidth})
     scaling = made.scaling.model_copy(update={"weak": wanted.scaling.weak})
     verb = made.verb if made.stop.rule == "race" else wanted.verb
@@ -177,8 +174,7 @@ def _argv(text: Template, shell: bool, path: Path, where: str) -> tuple[str, ...
 
 
 def _in_numbers(selection: Selection, chosen: Sequence[Factor], machine: Machine) -> Iterator[Selection]:
-    """The selection with a number in place of `p = "> 2 cores"`, such as `> 8`, one for each placement. Raises
-    UsageError for other conditions."""
+    """The selection with a number in place of `p = "> 2 cores"`, one for each placement. Raises UsageError."""
     if "p" not in selection:
         yield selection
         return

@@ -21,8 +21,7 @@ LAYOUT = frozenset({"p", "threads", "ranks", "nodes"})
 def names_used(
     commands: Iterable[Command], derived: Mapping[str, str], varied: Collection[str], beside: Mapping[str, str]
 ) -> frozenset[str]:
-    """Every name that a command uses, directly, through derived parameters, or through parameters that follow a
-    factor."""
+    """Every name that a command uses, directly or through parameters that are derived or follow a factor."""
     formulas = {name: arithmetic.parse(text, f"derived.{name}") for name, text in derived.items()}
     arithmetic.ordered(formulas, LAYOUT.union(varied, beside), "derived")
     used = set().union(*(template.placeholders(command.argv) for command in commands))
@@ -96,8 +95,7 @@ def without_preloads(made: Experiment, why: str) -> Experiment:
 
 
 def without_ranks(made: Experiment, why: str) -> Experiment:
-    """The experiment with only the levels that need one rank; `why` goes into `left_out`. Raises UsageError if a factor
-    has no such level."""
+    """The experiment with the levels that need one rank; `why` goes into `left_out`. Raises UsageError if none."""
     kept, out = [], []
     for factor in made.factors:
         one = tuple(each for each in factor.levels if factor.how.layout(each, Layout()).ranks_per_node == 1)
@@ -141,7 +139,7 @@ def check(made: Experiment, machine: Machine, declared: Sequence[Mapping[str, Fa
             must_be(name, {"p", *(factor.name for factor in made.factors)}, "factor", "omit")
     if omitted(made, baseline(made)):
         raise UsageError(
-            "leaves out the baseline, with which all others are compared", where="omit", remedy="see [baseline]"
+            "leaves out the baseline, with which others are compared", where="omit", remedy="see [baseline]"
         )
     names = {*BUILT_IN, *(factor.name for factor in made.factors), *(one.name for one in made.along)}
     names |= {*made.derived, *made.metrics}

@@ -105,8 +105,7 @@ def _models(annotation: Any) -> Iterable[type[BaseModel]]:
 
 
 def _line(text: str, where: Sequence[str | int]) -> int:
-    """The line of a key, or of the deepest part of it that the text has; 1 if it has none. Tables of one name are
-    numbered from 0."""
+    """The line of a key, or of the deepest part of it in the text, or 1. Tables of one name count from 0."""
     keys = [str(part) for part in where if not isinstance(part, int)]
     number = next((part for part in where if isinstance(part, int)), None)
     best, depth, table, seen = 1, 0, [], {}  # type: ignore[var-annotated]
@@ -119,9 +118,7 @@ def _line(text: str, where: Sequence[str | int]) -> int:
             here, index = [*table, key[1].strip("\"'")], seen.get(".".join(table)) if table else None
         else:
             continue
-        common = len(
-            [None for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(here, keys, strict=False))]
-        )
+        common = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(here, keys, strict=False)))
         fits = number is None or index is None or index == number
         if common in (len(here), len(keys)) and common > depth and fits:
             best, depth = place, common

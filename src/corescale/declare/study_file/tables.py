@@ -71,8 +71,7 @@ class StopTable(Model):
     within: Share = 0.02
     confidence: Share = 0.95
     budget: Seconds | Literal["none"] | None = None
-    """time for all launches, such as "5m"; by default none for the rules replicates and decided, and 5 minutes for
-    others"""
+    """time for all launches, such as "5m"; by default none for replicates and decided, else 5 minutes"""
     confirm_pairs: int | None = Field(default=None, ge=0)
     """confirmation pairs of a race's winner and the baseline; by default as many as needed"""
 

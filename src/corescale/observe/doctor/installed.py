@@ -21,8 +21,7 @@ Group = Literal["allocators", "threading", "MPI", "Slurm", "tools", "corescale"]
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """Libraries or programs to look for, of which the first that exists counts. A program's version text must also
-    match `says`."""
+    """Libraries or programs, of which the first that exists counts; a program's version text must match `says`."""
 
     group: Group
     name: str

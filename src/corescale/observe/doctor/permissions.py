@@ -32,8 +32,7 @@ _BE_TRACED = "import ctypes; assert ctypes.CDLL(None).ptrace(0, 0, 0, 0) == 0"
 
 
 def _ptrace() -> Permission:
-    """Tries to trace a child that asks for it; containers without the capability and hardened kernels refuse even
-    that."""
+    """Tries to trace a child that asks for it; some containers and hardened kernels refuse even that."""
     try:
         done = subprocess.run(
             [sys.executable, "-I", "-S", "-c", _BE_TRACED], stderr=subprocess.DEVNULL, timeout=20, check=False

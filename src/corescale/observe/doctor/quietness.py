@@ -72,8 +72,7 @@ _LEVELS: tuple[Level, ...] = ("quiet", "usable", "noisy")
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Classifies a number: up to `quiet` all is well, up to `usable` more launches help, above it results are
-    doubtful."""
+    """A number up to `quiet` is well, up to `usable` asks for more launches, above it makes results doubtful."""
 
     name: str
     """name of the number that it judges"""
@@ -262,9 +261,7 @@ def _result(cpu: int, worker: subprocess.Popen[bytes]) -> _Run:
         run = _Run(tuple(values["ends"]), values["switches"], values["cpu"])
         statistics.median(run.pieces)
     except (ValueError, statistics.StatisticsError) as error:
-        raise UnavailableError(
-            f"no work could be timed on CPU {cpu}", remedy="doctor without its noise test"
-        ) from error
+        raise UnavailableError(f"no work was timed on CPU {cpu}", remedy="doctor without its noise test") from error
     return run
 
 

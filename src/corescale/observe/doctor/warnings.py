@@ -63,9 +63,7 @@ def _of_limits(machine: Machine) -> Iterator[DoctorWarning]:
     most = resource.getrlimit(resource.RLIMIT_NPROC)[0]
     if os.geteuid() != 0 and most != resource.RLIM_INFINITY and most < machine.default_max_threads + SPARE:
         what = f"ulimit -u is {most}: programs of many threads fail, and say that a resource is temporarily unavailable"
-        yield DoctorWarning(
-            what, f"ulimit -u {machine.default_max_threads + 8 * SPARE}, or ask who administers the machine"
-        )
+        yield DoctorWarning(what, f"ulimit -u {machine.default_max_threads + 8 * SPARE}, or ask an administrator")
 
 
 def _of_noise(seen: Quietness | None) -> Iterator[DoctorWarning]:
@@ -97,8 +95,7 @@ def _of_machine(machine: Machine) -> Iterator[DoctorWarning]:
 
 
 def _of_calibration(machine: Machine) -> Iterator[DoctorWarning]:
-    """A warning if the calibration, on which loops and models rely, cannot be read or was measured while other programs
-    ran."""
+    """A warning if the calibration cannot be read, or was measured while other programs ran."""
     try:
         found, _ = calibration.of_machine(machine.fingerprint())
     except UsageError as error:
@@ -106,7 +103,7 @@ def _of_calibration(machine: Machine) -> Iterator[DoctorWarning]:
         return
     if found is not None and found.warning:
         yield DoctorWarning(
-            f"while this machine was calibrated, {found.warning}", "corescale calibrate, on a quiet machine"
+            f"while this machine was calibrated, {found.warning}", "corescale calibrate, when it is quiet"
         )
 
 

@@ -39,8 +39,7 @@ NOTHING: Mapping[str, str] = MappingProxyType({})
 """no options"""
 
 RANKS = Layout(1, 2, 1)
-"""The layout that a launcher must be able to start if ranks are a factor, so that one rank is started in the same way
-as several."""
+"""What a launcher must be able to start if ranks are a factor, so that one rank starts as several do."""
 
 
 def create(name: str, experiment: Experiment, machine: Machine, options: Mapping[str, str] = NOTHING) -> Launcher:

@@ -14,8 +14,7 @@ from corescale.records import Configuration, Layout, Origin, Record
 
 
 class Launcher(ABC):
-    """Call `open`, then `launch` for each block, then `close`. `cancel` may be called at any time, and cannot be
-    undone."""
+    """Call `open`, then `launch` for each block, then `close`. `cancel` may come at any time, and is final."""
 
     name: str
     """The name by which its run folders differ from other launchers' folders."""
@@ -71,25 +70,21 @@ class Launcher(ABC):
         """
 
     def side_by_side(self, jobs: int) -> None:
-        """Called before `open`: asks for this many launches at once, each on CPUs of its own. Raises UsageError if the
-        launcher cannot make them."""
+        """Called before `open`: so many launches at once, each on CPUs of its own. Raises UsageError if it cannot."""
         what = f"the {self.name} launcher makes {jobs} launches one after the other"
         raise UsageError(what, where="--jobs", remedy="leave it out")
 
     def untimed(self, configurations: Sequence[Configuration]) -> int:
-        """The number of untimed launches before these configurations are timed. They prove that libraries can be
-        preloaded."""
+        """The untimed launches before these are timed, which prove that libraries can be preloaded."""
         del configurations
         return 0
 
     @abstractmethod
     def launch(self, block: Sequence[Invocation]) -> Iterator[Record]:
-        """Yields one record for each invocation, in the order of the block. A record comes once its invocation and all
-        before it have ended."""
+        """A record for each invocation, in the block's order, once its invocation and all before it have ended."""
 
     def cancel(self) -> None:  # noqa: B027
-        """Ends everything that was launched. When it returns, none of them is running, and no further launch will be
-        made."""
+        """Ends everything that was launched, and returns when none of it is running; no launch follows."""
 
     def close(self) -> None:  # noqa: B027
         """Called after the last launch, also after a failure."""

@@ -112,8 +112,7 @@ def mpirun(path: str) -> tuple[str, str | None]:
 
 
 def _places(scratch: Scratch) -> dict[str, str | None]:
-    """The variables that set the folders in which Open MPI 4 and 5 keep session files and the memory that ranks
-    share."""
+    """The variables for the folders in which Open MPI 4 and 5 keep session files and the ranks' shared memory."""
     shared, session = str(scratch.beside(SHARED_MEMORY)), str(scratch.of("session"))
     return {
         "OMPI_MCA_orte_tmpdir_base": session,

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 (more than 300 lines: what all launchers that start processes share)
-"""The base of launchers that start programs through corescale-spawn: one launch at a time, or several, each on CPUs of
-its own."""
+"""The base of launchers that use corescale-spawn: one launch at a time, or several, each on CPUs of its own."""
 
 import contextlib
 import functools
@@ -46,8 +45,7 @@ BROKEN = ("failed", "signal")
 
 
 class SpawningLauncher(Launcher):
-    """See Launcher. A subclass that puts something between the spawner and the program overrides `through` and
-    `ended`."""
+    """See Launcher. A subclass that puts something before the program overrides `through` and `ended`."""
 
     has_slots: ClassVar[bool] = False
     """whether several launches can be made at once, each on CPUs or nodes of its own"""
@@ -289,9 +287,7 @@ class SpawningLauncher(Launcher):
             raise BudgetEndedError(what, where="--budget", remedy=self._experiment.stop.more)
         if report.survivors:
             self._survivors.update(report.survivors)
-            self._note(
-                f"{len(report.survivors)} processes of {shlex.join(launch.argv)} could not be killed, and run on"
-            )
+            self._note(f"{len(report.survivors)} processes of {shlex.join(launch.argv)} cannot be killed, and run on")
         return outcome, found
 
     def _beside(self) -> Iterable[str]:

@@ -47,8 +47,7 @@ def environment(sources: Iterable[Source], before: Mapping[str, str | None], scr
 
 
 def read(sources: Iterable[Source], scratch: Scratch, *, succeeded: bool) -> Found:
-    """What all sources found, combined. If the launch failed, a source's own error is ignored, and the source gives
-    nothing."""
+    """What all sources found. If the launch failed, a source with an error of its own gives nothing."""
     fields: dict[str, Any] = {}
     processes: dict[int, Mapping[str, Any]] = {}
     measured: dict[str, float] = {}

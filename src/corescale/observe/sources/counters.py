@@ -29,8 +29,7 @@ EVENTS = {
     "context-switches": (1, 3),
     "cpu-migrations": (1, 4),
 }
-"""Type and number of each event in linux/perf_event.h. Events of type 0 are the processor's, counted only outside the
-kernel"""
+"""Type and number of each event in linux/perf_event.h; type 0, the processor's, is counted outside the kernel"""
 
 _CALLS = {"x86_64": 298, "aarch64": 241}
 """number of perf_event_open"""
@@ -46,8 +45,7 @@ def _asked(metrics: Mapping[str, str]) -> list[str]:
 
 
 def opened(event: str) -> int:
-    """A descriptor that counts the event in the next children. Raises UnavailableError, or UsageError for an unknown
-    name."""
+    """A descriptor that counts the event in the next children. Raises UnavailableError, or UsageError."""
     if event not in EVENTS:
         raise UsageError(f"no counter {event!r}", where="--metric", remedy=f"write one of {', '.join(EVENTS)}")
     kind, number = EVENTS[event]

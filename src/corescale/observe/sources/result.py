@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a measured program reports about itself, in the files of region.h, or else in the last JSON object on its
-stdout."""
+"""What a program reports about itself, in the files of region.h, or else in the last JSON object on its stdout."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -52,8 +51,7 @@ class _RegionLine(BaseModel):
     calls: NonNegativeInt
     seconds: NonNegativeFloat
     spans: list[Annotated[list[NonNegativeInt], Field(min_length=3, max_length=3)]] = []
-    """the kernel's thread number, and the nanoseconds of CLOCK_MONOTONIC at which the thread entered and left the
-    region"""
+    """the kernel's thread number; nanoseconds of CLOCK_MONOTONIC when the thread entered and left the region"""
 
 
 class _File(BaseModel):
@@ -81,8 +79,7 @@ def parse_results(directory: Path, stdout_tail: str | None) -> ProgramResult:
 
 
 def spans(directory: Path) -> tuple[Span, ...]:
-    """The times at which threads were in regions, if the program was asked for them; raises ProgramError as
-    `parse_results` does."""
+    """The times at which threads were in regions, if asked for; raises ProgramError as `parse_results` does."""
     return tuple(
         Span(line.name, file.pid, thread, begin * 1e-9, end * 1e-9)
         for path in sorted(directory.glob("rank-*.json"))
@@ -110,9 +107,7 @@ def _read(path: Path) -> _File:
 
 
 def _fault(path: Path, what: str) -> ProgramError:
-    return ProgramError(
-        what, where=str(path), remedy="use the region.h of this corescale, and check that the disk has room"
-    )
+    return ProgramError(what, where=str(path), remedy="use the region.h of corescale, and check that the disk has room")
 
 
 def _merged(files: list[_File]) -> ProgramResult:

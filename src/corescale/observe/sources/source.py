@@ -19,15 +19,13 @@ class Found:
     processes: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
     """Fields of Process, by process id; given by one source only."""
     unproved: bool = False
-    """Whether a library of the configuration is missing from a program in which it had been proved. If so, the launch
-    may not count."""
+    """Whether a library that was proved in a program is missing now. If so, the launch may not count."""
     measured: Mapping[str, float] = field(default_factory=dict)
     """Values of metrics, by their declaration, such as `counter:page-faults` from a source that gives `counter`."""
     warnings: tuple[str, ...] = ()
     """What a reader of the record should know, a sentence each."""
     spans: tuple[Span, ...] = ()
-    """The times at which threads were in the program's named regions, if the scratch asks for them; given by one source
-    only."""
+    """The times at which threads were in named regions, if the scratch asks for them; by one source only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +42,10 @@ class Source:
     probe: bool = True
     """Whether its presence may change the program's time. If so, records name it, and are not mixed with others."""
     by_rank: tuple[str, ...] = ()
-    """Variables of `environment` that name a folder. If there are several ranks, each gets a folder in it, named by its
-    number."""
+    """Variables of `environment` that name a folder; of several ranks, each gets a folder in it, by its number."""
     gives: str = ""
     """The key of METRIC_SOURCES (declare/metric_sources.py) under which metrics of this source are declared."""
     reads_output: Callable[[Experiment], bool] = lambda _: False
     """Whether it needs the program's standard output, which is then kept."""
     first: bool = False
-    """Whether its library comes before those already preloaded instead of after them. The witness ignores it when it
-    looks for malloc."""
+    """Whether its library comes before those preloaded, not after. The witness ignores it in its search for malloc."""

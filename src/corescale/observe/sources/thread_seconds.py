@@ -26,8 +26,7 @@ KINDS: Mapping[str, Callable[[Profile], float]] = {
     "spinning": _sum(lambda thread: thread.burnt.get("spinning", 0.0)),
     "MPI": lambda profile: profile.shares["message"],
 }
-"""Seconds of each kind in one program, summed over its threads. They may be less than a row of the ledger, which is
-computed from the launch as a whole."""
+"""Seconds of each kind, over a program's threads; a row of the ledger, made from the whole launch, may be larger."""
 
 
 def _wanted(experiment: Experiment) -> bool:

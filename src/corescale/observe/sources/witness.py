@@ -66,8 +66,7 @@ def _of(path: Path) -> Iterable[Sighting]:
 
 
 def _environment(scratch: Scratch) -> Mapping[str, str]:
-    """The variable. The file is made beforehand, because making it would cost the first program more than the rest of
-    the witness's work."""
+    """The variable. The file is made beforehand, because that costs more than the rest of the witness's work."""
     (scratch.of(NAME) / "witness.log").touch()
     return {"LD_PRELOAD": str(native.library(LIBRARY)), FOLDER: str(scratch.of(NAME))}
 
@@ -91,8 +90,7 @@ def _read(scratch: Scratch) -> Found:
 
 
 def _detected(scratch: Scratch, sightings: Sequence[Sighting]) -> bool:
-    """Whether the libraries are detected in the last program of each process; earlier programs of a process do not
-    count."""
+    """Whether the libraries are detected in the last program of each process, the only one that counts."""
     last = {one.pid: one for one in sightings}.values()
     return all(
         any(one.has(library) and one.executable == executable for one in last)
@@ -104,8 +102,7 @@ def _detected(scratch: Scratch, sightings: Sequence[Sighting]) -> bool:
 def gave_way(
     processes: Iterable[SpawnedProcess], proved: Iterable[tuple[str, str]], detected: Sequence[Sighting]
 ) -> bool:
-    """Whether a process that was detected as one of the proved programs ended as another one, which was not
-    detected."""
+    """Whether a process detected as a proved program ended as another one, which was not detected."""
     names = {name: executable for executable, name in proved}
     last = {one.pid: one.executable for one in detected}
     suspects = [process for process in processes if last.get(process.pid) in set(names.values())]

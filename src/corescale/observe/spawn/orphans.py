@@ -33,8 +33,7 @@ def now() -> int:
 
 
 def children() -> set[int]:
-    """The current children of this process, if the kernel lists them. (A hook may have started them within this clock
-    tick.)"""
+    """The children of this process, if the kernel lists them. (A hook may have begun them within this tick.)"""
     found = (path.read_text().split() for path in Path("/proc/self/task").glob("*/children"))
     with suppress(OSError):
         return {int(pid) for pids in found for pid in pids}

@@ -24,13 +24,11 @@ TreeMemoryKind = Literal["group", "sum", "none"]
 
 @dataclass(frozen=True, slots=True)
 class SpawnedProcess:
-    """A process that the spawner reaped (the main one or an orphan); its figures include descendants that it reaped
-    itself."""
+    """A process that the spawner reaped (the main one or an orphan), with descendants that it reaped itself."""
 
     pid: int
     executable: str
-    """the program in the last sample, or else the launched file or the kernel's short name; the process may have
-    executed another program after that"""
+    """the program in the last sample, or else the launched file or the kernel's short name; it may not be the last"""
     user: float
     system: float
     peak_memory: int
@@ -112,8 +110,7 @@ class SpawnReport:
 
     @property
     def code(self) -> int:
-        """The exit code of the record: negative for a signal, and a shell's code if the program could not be
-        started."""
+        """The exit code of the record: negative for a signal, a shell's if the program could not be started."""
         if self.signal:
             return -self.signal
         return _NO_START if self.status == "not-started" else self.exit_code or 0

@@ -42,8 +42,7 @@ class SpawnRequest:
     stdout: Path | None = None
     """None: /dev/null"""
     sample_ms: int = 100
-    """milliseconds between samples of the process tree; the spawner increases it to use less than half a percent of a
-    core. 0: no samples"""
+    """milliseconds between samples of the process tree, more if these use half a percent of a core. 0: none"""
     prove: bool = False
     """trace the program; its times are then those of a traced program, and only the main process is accounted"""
     scratch: str | None = field(default_factory=tempfile.gettempdir)
@@ -149,8 +148,7 @@ class Spawner:
             _LIVE.discard(running.pid)
 
     def _fallen(self, status: int, complaint: bytes, begun: int, older: set[int]) -> SpawnReport:
-        """Replaces a report that the spawner did not write. If the spawner was killed, the launch failed; otherwise it
-        is a defect."""
+        """Replaces a missing report: if the spawner was killed, the launch failed; otherwise it is a defect."""
         killed = orphans.end(begun, _LIVE | older)
         if self._cancelled:
             return SpawnReport(status="cancelled", leftovers=killed)
@@ -197,8 +195,7 @@ STOPPED = 1.0
 
 
 PATIENCE = 30.0
-"""Seconds, after the launch's time limit, until the spawner is killed. (A spawner that is traced by its program would
-wait for ever.)"""
+"""Seconds from the launch's limit until the spawner is killed. (Traced by its program, it would wait for ever.)"""
 
 
 def _read(pipe: IO[bytes], running: "subprocess.Popen[bytes]", until: float) -> bytes:

@@ -27,11 +27,8 @@ def writing(path: Path) -> Iterator[None]:
     except OSError as error:
         space = "free some space, or " if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
         space = "raise ulimit -f, or " if error.errno == errno.EFBIG else space
-        raise StoreError(
-            f"cannot be written: {error.strerror or error}",
-            where=str(path),
-            remedy=f"{space}choose --out DIR",
-        ) from error
+        remedy = f"{space}choose --out DIR"
+        raise StoreError(f"cannot be written: {error.strerror or error}", where=str(path), remedy=remedy) from error
 
 
 def write_whole(path: Path, content: str | bytes) -> None:

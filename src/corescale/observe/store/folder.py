@@ -66,11 +66,8 @@ def _take(lock: int, home: Path) -> None:
             f"in use by process {holder}", where=str(home), remedy="wait for it, or choose --out DIR"
         ) from error
     except OSError as error:
-        raise StoreError(
-            f"cannot be locked: {error.strerror}",
-            where=str(home),
-            remedy="choose --out DIR on a file system with locks (Lustre has them if mounted with -o flock)",
-        ) from error
+        remedy = "choose --out DIR on a file system with locks (Lustre has them if mounted with -o flock)"
+        raise StoreError(f"cannot be locked: {error.strerror}", where=str(home), remedy=remedy) from error
     with durable.writing(home):
         os.ftruncate(lock, 0)
         os.write(lock, f"{os.getpid()} on {platform.node()}\n".encode())
@@ -197,8 +194,7 @@ class Folder:
         self._history.add_event(values)
 
     def _goes_on(self, now: Mapping[str, Any]) -> bool:
-        """Whether the circumstances are the same; raises StoreError if they are not, and the run was to be
-        continued."""
+        """Whether the circumstances are the same; raises StoreError if not, and the run was to be continued."""
         changed = self._differences(self.path, now)
         if changed and self._continued:
             what = f"cannot be continued ({'; '.join(changed)})"

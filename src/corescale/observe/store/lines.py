@@ -10,9 +10,6 @@ from corescale.errors import StoreError
 from corescale.observe.store import durable
 from corescale.records import Record, from_dict
 
-REMEDY = "the file was changed: restore it, or measure again with --out DIR"
-
-
 YEAR_9999 = 253_370_764_800
 """seconds since 1970, after which there are no valid dates"""
 
@@ -26,16 +23,16 @@ MOST_CORES = 100_000
 def _must_be_a_launch(record: Record) -> None:
     """Raises StoreError for times that no launch can have."""
     if record.origin == "measured" and record.started < 0:
-        raise StoreError(f"started = {record.started:g} s is before 1970", remedy=REMEDY)
+        raise StoreError(f"started = {record.started:g} s is before 1970")
     if record.status == "ok" and record.exit_code != 0:
-        raise StoreError(f"ended with exit code {record.exit_code}, and its status is ok", remedy=REMEDY)
+        raise StoreError(f"ended with exit code {record.exit_code}, and its status is ok")
     if not record.started < YEAR_9999:
-        raise StoreError(f"started = {record.started:g} s is beyond the year 9999", remedy=REMEDY)
+        raise StoreError(f"started = {record.started:g} s is beyond the year 9999")
     for name in ("wall", "user", "system"):
         value = getattr(record, name)
         least = SHORTEST if name == "wall" and record.ok and record.origin == "measured" else 0
         if not least <= value < YEAR_9999:
-            raise StoreError(f"{name} = {value:g} s cannot be a time of a launch", remedy=REMEDY)
+            raise StoreError(f"{name} = {value:g} s cannot be a time of a launch")
     noise = record.noise
     counts: dict[str, float] = {"peak_memory": record.peak_memory, "tree_memory": record.tree_memory}
     counts |= {"steal": noise.steal, "throttled": noise.throttled, "runqueue_wait": noise.runqueue_wait}
@@ -44,20 +41,19 @@ def _must_be_a_launch(record: Record) -> None:
     for name, value in counts.items():
         least = int(name in ("threads_asked", "cpus"))
         if not least <= value <= sys.float_info.max:
-            raise StoreError(f"{name} = {str(value)[:40]} is not a finite number of {least} or more", remedy=REMEDY)
+            raise StoreError(f"{name} = {str(value)[:40]} is not a finite number of {least} or more")
     if (noise.cpus or 0) > MOST_CORES:
-        raise StoreError("cpus is more than any machine has", remedy=REMEDY)
+        raise StoreError("cpus is more than any machine has")
     cpu = record.user + record.system
     if cpu > MOST_CORES * record.wall and record.ok:
-        what = f"user + system = {cpu:g} s within wall = {record.wall:g} s: no machine has that many cores"
-        raise StoreError(what, remedy=REMEDY)
+        raise StoreError(f"user + system = {cpu:g} s within wall = {record.wall:g} s: no machine has that many cores")
 
 
 def _number(values: Mapping[str, Any], name: str) -> int:
     """An event's number of a block or attempt; raises StoreError if it is not a valid number."""
     number = values.get(name)
     if type(number) is not int or number < 0:
-        raise StoreError(f"{name} = {str(number)[:40]} is not a whole number of 0 or more", remedy=REMEDY)
+        raise StoreError(f"{name} = {str(number)[:40]} is not a whole number of 0 or more")
     return number
 
 
@@ -77,8 +73,7 @@ class History:
         _must_be_a_launch(record)
         made = self._open.get((record.block, record.attempt), [])
         if record.order in {other.order for other in made} or (record.block, record.attempt) in self._ended:
-            what = f"launch {record.order} of block {record.block} is here a second time"
-            raise StoreError(what, remedy=REMEDY)
+            raise StoreError(f"launch {record.order} of block {record.block} is here a second time")
         self.all_records.append(record)
         self._open.setdefault((record.block, record.attempt), []).append(record)
 
@@ -106,8 +101,7 @@ class History:
 
 
 def read(path: Path, *, finished: bool) -> History:
-    """The lines of a file of records. An incomplete last line is ignored, unless the run is finished. Raises
-    StoreError, which names the damaged line."""
+    """The lines of a file of records, without an incomplete last one of an unfinished run. Raises StoreError."""
     return _history(path, _read(path, finished=finished)[0])
 
 
@@ -123,7 +117,7 @@ def recovered(path: Path, *, finished: bool) -> History:
 def _read(path: Path, *, finished: bool) -> tuple[list[dict[str, Any]], int]:
     lines, torn = durable.read_lines(path)
     if finished and torn:
-        raise StoreError("is not a whole line of this finished run", where=f"{path}:{len(lines) + 1}", remedy=REMEDY)
+        raise StoreError("is no whole line of a finished run", where=f"{path}:{len(lines) + 1}", remedy=durable.CHANGED)
     return lines, torn
 
 
@@ -135,6 +129,9 @@ def _history(path: Path, lines: Sequence[Mapping[str, Any]]) -> History:
                 history.add_event(values)
             else:
                 history.add_record(from_dict(values))
-        except (StoreError, KeyError, ValueError) as error:
-            raise StoreError(f"{error}", where=f"{path}:{number}") from error
+        except StoreError as error:
+            error.where, error.remedy = f"{path}:{number}", error.remedy or durable.CHANGED
+            raise
+        except (KeyError, ValueError) as error:
+            raise StoreError(str(error), where=f"{path}:{number}", remedy=durable.CHANGED) from error
     return history

@@ -75,8 +75,7 @@ class Run:
     late: CorescaleError | None = None
     """the error of a step that failed after all was measured"""
     origin: str = ""
-    """a sentence on whether its records were just made, continue earlier ones, are shown again (Folder.origin), or end
-    too early"""
+    """a sentence: its records are new, continue others, are shown again (Folder.origin), or end too early"""
 
     @property
     def on(self) -> str:
@@ -130,8 +129,7 @@ def _must_hold_no_others(path: Path, verb: str) -> None:
 
 
 def _must_be_files(path: Path) -> None:
-    """Raises StoreError if there is no folder, or if a file is a pipe or the like, from which reading would never
-    end."""
+    """Raises StoreError if there is no folder, or if a file is a pipe or the like, whose end never comes."""
     try:
         path.stat()
     except OSError as error:
@@ -178,11 +176,8 @@ def planned(path: Path) -> tuple[Experiment, str, str]:
     if "format" not in plan or "corescale" not in plan:
         raise StoreError("is not a plan of a run", where=str(path / PLAN), remedy="give the folder of a run")
     if plan["format"] not in (1, FORMAT):
-        raise StoreError(
-            f"run format {plan['format']!r}, but this version reads {FORMAT}",
-            where=str(path),
-            remedy=f"use corescale {plan['corescale']}, or choose --out DIR",
-        )
+        what = f"run format {plan['format']!r}, but this version reads {FORMAT}"
+        raise StoreError(what, where=str(path), remedy=f"use corescale {plan['corescale']}, or choose --out DIR")
     try:
         asked = plan["experiment"]
         if plan["format"] == 1:
@@ -255,16 +250,10 @@ def circumstances(path: Path) -> dict[str, Any]:
     return values | {name: format_1.machine(values[name]) for name in ("machine", "description")}
 
 
-MOST = 64 << 20
-"""largest plan.json and environment.json in bytes"""
-
-
 def read_object(path: Path) -> dict[str, Any]:
     """The JSON object that a file of a run holds; raises StoreError."""
     try:
-        if (size := path.stat().st_size) > MOST:
-            raise StoreError(f"{size:,} bytes: at most {MOST:,} are read", where=str(path), remedy=CHANGED)
-        values = documents.value(path.read_bytes())
+        values = documents.value(documents.content(path))
     except OSError as error:
         is_plan = path.name == PLAN
         what = f"{'no run folder' if is_plan else 'cannot be read'}: {error.strerror}"

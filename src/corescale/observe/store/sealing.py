@@ -26,8 +26,7 @@ def is_there(folder: Path) -> bool:
 
 
 def sealed(run: Run) -> Sequence[Mapping[str, Any]] | None:
-    """The sealed forecasts of a run, or None; raises StoreError if they cannot have been made before the
-    measurement."""
+    """The sealed forecasts of a run, or None; raises StoreError if they may be younger than the measurement."""
     if not is_there(run.folder):
         return None
     values = read_object(run.folder / FILE)
@@ -41,11 +40,8 @@ def sealed(run: Run) -> Sequence[Mapping[str, Any]] | None:
     except (KeyError, TypeError, ValueError, AttributeError):
         intact = False
     if not intact:
-        raise StoreError(
-            "was changed after it was sealed, or the launches before it were",
-            where=str(run.folder / FILE),
-            remedy="restore both, or scan again with --seal",
-        )
+        what = "was changed after it was sealed, or the launches before it were"
+        raise StoreError(what, where=str(run.folder / FILE), remedy="restore both, or scan again with --seal")
     return forecasts
 
 

@@ -385,8 +385,7 @@ def svg(chart: Chart) -> str:
 
 
 def inline(name: str, alternative: str, draw: Draw) -> str:
-    """An SVG element of any figure. Text stays text, the colours of look.py become the page's, and identifiers begin
-    with `name`."""
+    """An SVG element of any figure: text is text, colours are the page's, and identifiers begin with `name`."""
     with mpl.rc_context(STYLE):
         drawn = _svg(alternative, draw(), "none")
     drawn = re.sub(r'\b(id="|url\(#|xlink:href="#)', rf"\g<1>{name}-", drawn)
@@ -399,8 +398,7 @@ def inline(name: str, alternative: str, draw: Draw) -> str:
 
 
 def save(name: str, alternative: str, draw: Draw, folder: Path) -> tuple[Path, Path]:
-    """NAME.png and NAME.svg on white, each whole or not at all. `alternative`: the picture in words, for those who
-    cannot see it."""
+    """NAME.png and NAME.svg on white, each whole or not at all. `alternative`: the picture in words."""
     png, plain = folder / f"{name}.png", folder / f"{name}.svg"
     drawn = io.BytesIO()
     with mpl.rc_context(STYLE):
@@ -413,8 +411,7 @@ def save(name: str, alternative: str, draw: Draw, folder: Path) -> tuple[Path, P
 
 
 def _svg(alternative: str, figure: Figure, paper: str) -> str:
-    """The SVG of a figure. Matplotlib's style element is replaced by attributes, because it would apply to the whole
-    page."""
+    """The SVG of a figure, with attributes instead of a style element, which would apply to the whole page."""
     file = io.StringIO()
     figure.set_facecolor(paper)
     # Figure.savefig() draws the whole figure once more, without output, for a layout that drawing makes anyway.

@@ -27,8 +27,7 @@ def forest(
     reference: float | None = 1.0,
     aside: Mapping[str, str] = types.MappingProxyType({}),
 ) -> Chart:
-    """A forest with rows in the given order, first on top. Names must be unique. `aside`: text that a hover adds to a
-    name."""
+    """A forest with rows of unique names in the given order. `aside`: text that a hover adds to a name."""
     rows = [(label, row) for label, group in groups for row in group]
     values = [row[1].estimate for _, row in rows]
     log = format == "times" and min(values) > 0 and max(values) > WIDE_RANGE * min(values)

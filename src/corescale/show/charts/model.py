@@ -31,8 +31,7 @@ class Mark:
     begins: float | None = None
     """where the bar of a span or a step starts"""
     written: str = ""
-    """text of a cell (its number, with * if oversubscribed), or of a row of a forest or ladder (estimate and
-    interval)"""
+    """text of a cell (its number, with * if oversubscribed) or of a row of a forest or ladder (its interval)"""
     hollow: bool = False
     """whether more threads than cores were asked for"""
 
@@ -214,8 +213,7 @@ LEAST_APART = 0.03
 
 
 def legible(ticks: Sequence[float]) -> tuple[float, ...]:
-    """The ticks of a logarithmic axis, from the smallest, without those whose numbers would overlap the one before: 16
-    after 15."""
+    """The ticks of a logarithmic axis whose numbers do not overlap the one before, as 16 does after 15."""
     whole, kept = math.log(max(ticks) / min(ticks)), list[float]()
     for tick in sorted(ticks):
         if not kept or math.log(tick / kept[-1]) >= LEAST_APART * whole:
@@ -227,8 +225,7 @@ MOST_TICKS = 8
 
 
 def decades(low: float, high: float) -> tuple[float, ...]:
-    """Ticks of a logarithmic axis: powers of ten; if too few are in the range, 1, 2 and 5 times these, or else equal
-    steps."""
+    """Ticks of a logarithmic axis: powers of ten; if too few, 1, 2 and 5 times these, or else equal steps."""
     lowest, highest = math.floor(math.log10(low)), math.ceil(math.log10(high))
     for leading in ((1,), (1, 2, 5)):
         every = [float(f"{digit}e{k}") for k in range(lowest, highest + 1) for digit in leading]
@@ -242,8 +239,7 @@ def decades(low: float, high: float) -> tuple[float, ...]:
 
 
 def binary(low: float, high: float) -> tuple[float, ...]:
-    """Ticks of bytes: 1, 2 or 5 times a power of ten, in the largest unit (KiB, MiB or GiB) that does not exceed the
-    largest value."""
+    """Ticks of bytes: 1, 2 or 5 times a power of ten, in the largest unit of which there is a whole one."""
     unit = 1024.0 ** max(1, min(3, math.floor(math.log(max(high, 1.0), 1024))))
     step = rounded((high - low) / (5 * unit))
     first, last = math.floor(low / (step * unit)), math.ceil(high / (step * unit))

@@ -114,8 +114,7 @@ def _mark(point: Point, x: str, called: str) -> Mark:
 
 
 def _fits(answer: Modelled) -> Iterator[tuple[str, OverheadFit]]:
-    """The claimed model and its rival, each with its label. The rival is a better model, or the same model fitted
-    elsewhere."""
+    """The claimed model and its rival, a better one or the same fitted elsewhere, each with its label."""
     assert answer.claimed is not None and answer.choice is not None, "asked for by the caller"
     yield answer.claimed.model, answer.claimed
     if answer.beside is not None:
@@ -125,8 +124,7 @@ def _fits(answer: Modelled) -> Iterator[tuple[str, OverheadFit]]:
 
 
 def _lines(answer: Modelled, x: str) -> Marked:
-    """The predictions of each fit for the same configurations: a line for each p, or one line from 0 if x is the only
-    factor."""
+    """The predictions of each fit for the same configurations: a line for each p, or one if x is the only factor."""
     marked: Marked = {}
     for label, fit in _fits(answer):
         alone = fit.factors == (x,)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The charts of a result of explain: rows in total and over time, timelines, CPUs in use, messages, parallel
-regions."""
+"""The charts of explain: rows in total and over time, timelines, CPUs in use, messages, parallel regions."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -87,8 +86,7 @@ def _row(row: str, found: Shown) -> Series:
 def _stacked(
     name: str, title: str, what: str, places: Sequence[Shown], row: LedgerRow, parts: Sequence[tuple[float, float, str]]
 ) -> Chart:
-    """A bar for each place: computing, followed by another row. `parts`: the other row's time, the total, and a
-    text."""
+    """A bar for each place: computing, then another row. `parts`: the other row's time, the total, a text."""
     names = [brief(one["place"])[:SITES] for one in places]
     names = [f"{each}{' ' * names[:k].count(each)}" for k, each in enumerate(names)]  # equal names must be two bars
     computing, rest = [], []
@@ -100,8 +98,7 @@ def _stacked(
 
 
 def _timelines(lines: Sequence[Shown], shown: Shown) -> Chart:
-    """For each thread, the row that it spent most time in, part by part; blank if it was not on a CPU. Below it are the
-    program's own regions of that thread."""
+    """A line for each thread: the row with most of its time, or blank; below it, the program's own regions."""
     wall, categories, own = shown["wall"], list[str](), list[Mark]()
     several = len({line["process"] for line in lines}) > 1
     names = [f"{line['process']}/{line['thread']}" if several else str(line["thread"]) for line in lines]

@@ -20,8 +20,7 @@ from corescale.show.result import Result
 
 CONFIRMED = "confirmed:"
 MOST_CURVES, MOST_ROWS = 8, 40
-"""Most curves and rows of a readable chart. If there are more, the chart is left out, and a study can declare which to
-show."""
+"""Most curves and rows of a readable chart. One with more is left out; a study can declare which to show."""
 FASTEST = 30
 """The most configurations of a tune that are drawn; the baseline is drawn, too."""
 FEWEST_STEPS = 2

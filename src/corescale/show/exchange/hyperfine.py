@@ -31,8 +31,7 @@ class Benchmark:
 
     @property
     def counted(self) -> Sequence[Record]:
-        """The launches whose times may be used. If there are none, all launches, whose `exit_codes` then show the
-        failures."""
+        """The launches whose times may be used, or else all, whose `exit_codes` show the failures."""
         return [record for record in self.launches if record.ok] or self.launches
 
     @property
@@ -56,8 +55,7 @@ def benchmarks(result: Result) -> tuple[Benchmark, ...]:
 
 
 def _name(result: Result, configuration: Configuration) -> str:
-    """The name of a configuration. A command of a comparison has its given name, with parameters filled in, as in
-    hyperfine."""
+    """The name of a configuration; a compared command's given name, with parameters filled in as in hyperfine."""
     given = configuration.get("command")
     if given is None:
         return result.line(configuration)

@@ -22,8 +22,7 @@ def records(result: Result) -> str:
 
 
 def parquet(result: Result) -> bytes:
-    """Parquet with the columns of `records` and their types. If any level of a factor is a word, its column is text.
-    Needs pyarrow."""
+    """Parquet with the columns of `records` and their types; a factor with a word is text. Needs pyarrow."""
     import pandas as pd  # noqa: PLC0415  takes a third of a second to load
 
     heads, rows = _table(result)

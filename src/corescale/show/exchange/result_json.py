@@ -45,8 +45,7 @@ class Key:
     """A value of an object; by default the attribute of that name."""
 
     kind: Any = None
-    """its type, or the name of an object; a list stands for an array of it, and a tuple for one of several. None: the
-    attribute's type"""
+    """its type, or an object's name; a list: an array of it, a tuple: one of several, None: the attribute's"""
     of: Get | None = None
     says: str = ""
 

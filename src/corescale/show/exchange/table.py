@@ -20,8 +20,7 @@ SUFFIX = {"csv": ".csv", "markdown": ".md"}
 
 
 def table(declared: outputs.Table, frame: "pd.DataFrame", experiment: Experiment) -> str:
-    """A row for each successful launch, sorted by factors and then replicates; in Markdown, with a note on what was
-    left out."""
+    """A row for each successful launch, by factors and replicates; in Markdown, with a note on what is left out."""
     good = frame[frame["status"] == "ok"]
     by = [*(factor.name for factor in experiment.factors if factor.name in good), "machine", "replicate", "order"]
     rows = good.sort_values(list(dict.fromkeys(by)), kind="stable")

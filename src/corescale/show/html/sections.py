@@ -60,8 +60,7 @@ def notes(result: Result) -> Iterator[str]:
 
 
 def models(found: Scan | None) -> list[Part]:
-    """The model of each curve whose levels are enough to test a model, with its parameters. Forecasts are marked as
-    extrapolated."""
+    """The model of each curve with enough levels to test one, its parameters, and extrapolated forecasts."""
     if found is None:
         return []
     return [

@@ -44,8 +44,7 @@ SHAPES = (
 
 @dataclass(frozen=True)
 class FirstThatFits:
-    """The table in the first shape in which no line is folded, or else in the last; below it, a note on what was left
-    out."""
+    """The table in the first shape without folded lines, or the last; below it, a note on what is left out."""
 
     table: columns.Table
     heads: Callable[[Shape], tuple[Sequence[str], Sequence[str]]]

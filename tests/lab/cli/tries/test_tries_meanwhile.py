@@ -92,7 +92,7 @@ TRIES: tuple[Try, ...] = (
     (
         "cp -r whole longer; printf '{\"x' >> longer/records.jsonl; corescale report longer",
         6,
-        "corescale: longer/records.jsonl:[0-9]+: is not a whole line of this finished run; the file was changed",
+        "corescale: longer/records.jsonl:[0-9]+: is no whole line of a finished run; restore the file",
     ),
     ("cp -r whole more; echo garbage >> more/records.jsonl; corescale report more", 6, "corescale: more/records"),
     (

@@ -161,12 +161,6 @@ def test_equal_records_give_equal_fits() -> None:
     assert fit(MODELS["usl"], P, log_times) == fit(MODELS["usl"], P, log_times)
 
 
-@pytest.mark.parametrize("p", [[1.0, 2.0], [0.5, *P[1:]]])
-def test_a_shape_that_makes_no_sense_is_refused(p: list[float]) -> None:
-    with pytest.raises(ValueError, match="blocks x"):
-        fit(MODELS["amdahl"], p, blocks_of("amdahl", TERMS["amdahl"]))
-
-
 def test_no_data_are_no_fit() -> None:
     assert not fit(MODELS["amdahl"], P, np.full((6, P.size), np.nan)).identifiable
     assert choose(MODELS, P, np.full((6, P.size), np.nan)).best is None

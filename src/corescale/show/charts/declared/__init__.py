@@ -95,8 +95,7 @@ def at_zero(chart: outputs.Chart, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def normalised(asked: Asked) -> Asked:
-    """Divides each value by the statistic of the reference launches; these are taken from the drawn launches if there
-    are any."""
+    """Divides each value by the statistic of the reference launches: drawn ones, if there are any."""
     wanted, rows, where = asked.chart.normalise, asked.rows, f"chart {asked.chart.name}"
     assert wanted is not None
     base = pd.Series(True, index=rows.index)
@@ -105,11 +104,8 @@ def normalised(asked: Asked) -> Asked:
         exact = {"min": rows[name].min, "max": rows[name].max}.get(str(level), lambda level=level: level)()
         if not (chosen := rows[name] == exact).any():
             known = ", ".join(str(one) for one in asked.levels(name))
-            raise UsageError(
-                f"is relative to {name}={level}, and no launch has that",
-                where=where,
-                remedy=f"measure it too: --levels {name}={level},... (here: {known})",
-            )
+            remedy = f"measure it too: --levels {name}={level},... (here: {known})"
+            raise UsageError(f"is relative to {name}={level}, and no launch has that", where=where, remedy=remedy)
         base &= chosen
     if (drawn := base & rows["_wanted"].astype(bool)).any():
         base = drawn

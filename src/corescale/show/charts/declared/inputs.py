@@ -21,8 +21,7 @@ MANY = 20
 """With fewer launches than this, the caption says that a percentile bootstrap is too narrow."""
 
 MOST_ON_AXIS = 2
-"""most conditions on the reference launches (those that count as 1) that an axis names; if there are more, the caption
-names them"""
+"""most conditions on the reference launches (which count as 1) that an axis names; the caption names more"""
 
 Shown = Callable[[Interval], text.Shown]
 
@@ -80,8 +79,7 @@ class Asked:
         yield from self.by_level(self.chart.colour, rows)
 
     def by_level(self, name: str, rows: pd.DataFrame) -> Iterator[tuple[int, str, pd.DataFrame]]:
-        """Position, label and launches of each level of a column that has launches; a single entry if there is no
-        column."""
+        """Position, label and launches of each level of a column that has any; one entry if there is no column."""
         if not name:
             yield 0, "", rows
             return
@@ -195,8 +193,7 @@ def _words(levels: outputs.Selection) -> str:
 
 
 def natural(level: Level) -> tuple[bool, Sequence[str | float]]:
-    """A sort key: numbers first, layouts by p and then threads (1x24x32 next to 24x1x32), other words by the numbers in
-    them."""
+    """A sort key: numbers first, layouts by p and then threads (1x24x32 next to 24x1x32), words by their numbers."""
     if not isinstance(level, str):
         return False, [float(level)]
     parts = [float(part) if part.isdigit() else part for part in re.split(r"(\d+)", level)]

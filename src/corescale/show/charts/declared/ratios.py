@@ -21,9 +21,7 @@ from corescale.show.charts.forest import forest as drawn
 from corescale.show.charts.model import Axis, Chart, Mark, Panel, Series, doubling, finite_ends
 
 FLAGGED = "flagged as noisy"
-RESTLESS = (
-    "Time against the median of the same configuration. A trend or runs of slow launches mean a restless machine."
-)
+RESTLESS = "Time against the configuration's median. A trend or runs of slow launches mean a restless machine."
 
 
 def forest(asked: Asked) -> Chart:
