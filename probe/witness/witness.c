@@ -106,8 +106,11 @@ struct search {
   const char* object;
 };
 
-/* The profiler passes every call on, so it serves nothing itself. */
-static int passes_on(const char* object) { return strstr(object, "/libcorescale_profiler.so") != NULL; }
+/* corescale's observing libraries pass every call on, so they serve nothing themselves. */
+static int passes_on(const char* object) {
+  const char* const ours = strstr(object, "/libcorescale_");
+  return ours != NULL && strncmp(ours, "/libcorescale_malloc", 20) != 0;
+}
 
 static int defines(struct dl_phdr_info* object, size_t size, void* wanted) {
   (void)size;

@@ -37,8 +37,8 @@ class ToProve:
 
 _CXX = re.compile(r"lib(std)?c\+\+")
 
-OURS = ("libcorescale_witness", "libcorescale_profiler", "libcorescale_env_reads")
-"""how the names of corescale's observing libraries begin"""
+OBSERVING = re.compile(r"libcorescale_(?!malloc)")
+"""how the names of what corescale preloads begin; its allocator alone is there to be used"""
 
 PROVING = ("ok", "timeout", "cancelled")
 """Statuses of a traced launch that can prove something. If it failed, it may not have reached its program."""
@@ -145,7 +145,7 @@ def _plug_ins(program: ProvedProgram, libraries: Iterable[Path]) -> str:
     Libraries that the program is linked with use the first malloc of all, which is known.
     """
     linked = _linked(program, libraries)
-    loaded = [file for file in program.maps if file not in linked and not Path(file).name.startswith(OURS)]
+    loaded = [file for file in program.maps if file not in linked and not OBSERVING.match(Path(file).name)]
     own = [file for file in loaded if _has_malloc(file)]
     return (
         f"{', '.join(own)}: loaded by {program.executable}, with a malloc that may go past the allocator" if own else ""
