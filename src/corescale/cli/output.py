@@ -225,7 +225,7 @@ def _gated(found: Sequence[Comparison]) -> ExitCode:
 
 def _lacks_a_level(found: Scan) -> bool:
     """Whether a level failed in most of its launches, or no launch reported a response (above 0, for ratios)."""
-    if any(row.failures > MOSTLY * row.launches for row in found.rows):
+    if any(row.failures > MOSTLY * row.launches for row in (*found.rows, *filter(None, [found.serial]))):
         return True
     return bool(found.rows) and alone(found) is None and not any(row.time.estimate > 0 for row in found.rows)
 

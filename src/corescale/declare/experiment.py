@@ -70,12 +70,14 @@ class Constraint(Model):
     def parse(cls, text: str, where: str = "--subject-to") -> Self:
         """The constraint `METRIC<=NUMBER`, `METRIC<=10MiB` or `METRIC<=NUMBER*baseline`; raises UsageError."""
         number = r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
-        match = re.fullmatch(rf"\s*([\w.-]+)\s*(<=|>=)\s*{number}\s*(?:([KMGT])iB|(\*\s*(?:baseline|today)))?\s*", text)
-        bound = math.nan if match is None else float(match[3]) * 1024 ** " KMGT".index(match[4] or " ")
+        unit = r"(?:([KMGT])(i?)B|(\*\s*(?:baseline|today)))?"
+        match = re.fullmatch(rf"\s*([\w.-]+)\s*(<=|>=)\s*{number}\s*{unit}\s*", text)
+        of = 1024 if match is not None and match[5] else 1000
+        bound = math.nan if match is None else float(match[3]) * of ** " KMGT".index(match[4] or " ")
         if match is None or not math.isfinite(bound):
-            remedy = "write METRIC<=NUMBER, METRIC<=10MiB or METRIC<=NUMBER*baseline"
+            remedy = "write METRIC<=NUMBER, METRIC<=10MiB, METRIC<=10MB or METRIC<=NUMBER*baseline"
             raise UsageError(f"not a constraint: {text!r}", where=where, remedy=remedy)
-        found = {"metric": match[1], "relation": match[2], "bound": bound, "relative": match[5] is not None}
+        found = {"metric": match[1], "relation": match[2], "bound": bound, "relative": match[6] is not None}
         return cls.model_validate(found)
 
 
@@ -178,6 +180,18 @@ class Launching(Model):
     """`auto`: each launch is in a control group of its own if one can be made; `off`: in the group of this process"""
 
 
+IN_A_FILE = {
+    "-i": "ignore_failure = true",
+    "--show-output": f'output = "{SHOWN}"',
+    "--shell": "shell = true",
+    "--same-output": "same_output = true",
+    "--metric": "[metrics]",
+    **{f"--{name}": name for name in ("timeout", "input", "output", "response")},
+    **{f"--{name}": f"hooks.{name}" for name in Hooks.model_fields},
+}
+"""what a study file has instead of an option"""
+
+
 class Experiment(Launching):
     """Factors with levels, the commands they apply to, the response, the stop rule, and each verb's settings."""
 
@@ -226,6 +240,14 @@ class Experiment(Launching):
     def factor(self, name: str) -> Factor | None:
         """The factor of that name, or None."""
         return next((factor for factor in self.factors if factor.name == name), None)
+
+    def typed(self, option: str) -> str:
+        """The option, as messages name it: what a study file has instead, if the experiment came from one."""
+        return IN_A_FILE.get(option, option) if self.study.name else option
+
+    def levels(self, name: str) -> tuple[Level, ...]:
+        """The levels of the factor of that name; none if there is none."""
+        return next((factor.levels for factor in self.factors if factor.name == name), ())
 
     @property
     def makes_p(self) -> frozenset[str]:

@@ -73,7 +73,13 @@ def baseline(experiment: Experiment) -> Configuration:
 
 @_once
 def reference(experiment: Experiment) -> Configuration:
-    """The configuration that all are compared with: the baseline, or in a scan the first at the reference p."""
+    """The configuration that all are compared with: the serial program, or without one, `first`."""
+    return _serial(experiment) if experiment.has_serial else first(experiment)
+
+
+@_once
+def first(experiment: Experiment) -> Configuration:
+    """The baseline, or in a scan the first configuration at the reference p."""
     of_p_ref = (c for c in configurations(experiment) if c.layout.p == experiment.scaling.p_ref)
     now = baseline(experiment)
     return next((c for c in of_p_ref if not experiment.is_serial(c)), now) if experiment.scans else now

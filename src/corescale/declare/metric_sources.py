@@ -39,10 +39,10 @@ def response(text: str) -> str:
 
 
 def given_by(source: str) -> str:
-    """What a message says if no launch gave a metric of this source: what to do, or why. Empty: not declared."""
+    """What a message says if no launch gave a metric of this source: what to do, or the reason."""
     name, _, key = source.partition(":")
     if name == "output":
         return f'let it print a line such as {{"{key}": 1.5}}'
     if name == "explain":
         return "no profiler could be loaded into it, or the disk was full"
-    return f"{name} is only a lower bound here" if name else "--metric adds one"
+    return f"{name} is only a lower bound here"

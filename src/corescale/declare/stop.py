@@ -90,11 +90,6 @@ class Stop(Model):
         return f"-M {self.max_blocks}" if self.budget is None else f"--budget {quantities.typed(self.budget)}"
 
     @property
-    def more(self) -> str:
-        """What to type if a run ended before anything showed how long it takes: twice its limit."""
-        return f"give it more time: {self.longer(None).in_words}"
-
-    @property
     def looks(self) -> tuple[int, ...]:
         """The block counts at which the rule may end; few, but at most a third of a look's were unnecessary."""
         later = growing(self.min_blocks)

@@ -44,13 +44,13 @@ class HookRunner:
         known = {"p", "threads", "ranks", "nodes", *(factor.name for factor in experiment.factors)}
         known |= {*experiment.derived, *(one.name for one in experiment.along)}
         for name in (*EACH, *ONCE):
-            text = getattr(experiment.hooks, name) or ""
+            text, where = getattr(experiment.hooks, name) or "", experiment.typed(f"--{name}")
             if name in ONCE and (one := next(iter(known & template.placeholders((text,))), "")):
-                remedy = f"--prepare runs before each launch, with its {{{one}}}"
-                raise UsageError(f"runs once, for all levels of {{{one}}}", where=f"--{name}", remedy=remedy)
-            template.check((text,), known if name in EACH else (), f"--{name}")
+                remedy = f"{experiment.typed('--prepare')} runs before each launch, with its {{{one}}}"
+                raise UsageError(f"runs once, for all levels of {{{one}}}", where=where, remedy=remedy)
+            template.check((text,), known if name in EACH else (), where)
             if not self._shell:
-                template.split(text, f"--{name}")
+                template.split(text, where, experiment.typed("--shell"))
 
     def set_up(self, seconds: float) -> None:
         """Runs `setup`. If it is a line of a shell, all that is started later gets the variables that it exports, until
@@ -86,7 +86,7 @@ class HookRunner:
 
         If a hook is ended, for these reasons or by Ctrl-C, all its processes are ended.
         """
-        text = getattr(self._experiment.hooks, name)
+        text, typed = getattr(self._experiment.hooks, name), self._experiment.typed
         if text is None:
             return
         words = _after(first, ("/bin/sh", "-c", text) if self._shell else shlex.split(text))
@@ -95,20 +95,23 @@ class HookRunner:
             try:
                 status = _ended(template.fill(words, values or {}), said, min(own, seconds))
             except OSError as error:
-                raise _unstarted(name, text, error.strerror or str(error)) from error
+                raise _unstarted(self._experiment, name, error.strerror or str(error)) from error
             except subprocess.TimeoutExpired as error:
                 late = own < seconds
-                limit, option = ("a launch's limit", "--timeout") if late else ("the rest of the budget", "--budget")
+                limit, option = (
+                    ("the limit of a launch", typed("--timeout")) if late else ("the rest of the budget", "--budget")
+                )
                 raise (ProgramError if late or name == "cleanup" else BudgetEndedError)(
                     f"did not end within {min(own, seconds):.3g} s, {limit}",
-                    where=f"--{name} {text}",
+                    where=f"{typed(f'--{name}')} {text}",
                     remedy=f"give it more: {option}",
                 ) from error
             if status != 0:
                 said.seek(0)
                 why = reason(said.read().decode(errors="replace"))
                 what = f"failed with exit code {status}{': ' if why else ''}{why}"
-                raise ProgramError(what, where=f"--{name} {text}", remedy="make it succeed, or leave it out")
+                remedy = "make it succeed, or leave it out"
+                raise ProgramError(what, where=f"{typed(f'--{name}')} {text}", remedy=remedy)
 
     @property
     def _of_a_launch(self) -> float:
@@ -144,12 +147,13 @@ def must_start(experiment: Experiment) -> None:
     for name in ("setup",) if experiment.hooks.setup else (*EACH, *ONCE):
         words = shlex.split(getattr(experiment.hooks, name) or "")
         if words and not template.placeholders(words[:1]) and shutil.which(words[0]) is None:
-            raise _unstarted(name, getattr(experiment.hooks, name), os.strerror(errno.ENOENT))
+            raise _unstarted(experiment, name, os.strerror(errno.ENOENT))
 
 
-def _unstarted(name: str, text: str, why: str) -> ProgramError:
-    remedy = f"what only a shell knows needs --shell, or sh -c {shlex.quote(text)}"
-    return ProgramError(f"cannot be started: {why}", where=f"--{name} {text}", remedy=remedy)
+def _unstarted(experiment: Experiment, name: str, why: str) -> ProgramError:
+    text, typed = getattr(experiment.hooks, name), experiment.typed
+    remedy = f"correct it; what only a shell knows needs {typed('--shell')}, or sh -c {shlex.quote(text)}"
+    return ProgramError(f"cannot be started: {why}", where=f"{typed(f'--{name}')} {text}", remedy=remedy)
 
 
 def _ended(words: Sequence[str], said: IO[bytes], seconds: float) -> int:
@@ -169,12 +173,14 @@ def files_must_work(experiment: Experiment) -> None:
     """Raises UsageError if no launch could read its input or write its output."""
     if experiment.input is not None and not paths.is_file(experiment.input):
         what = "is not a regular file" if paths.exists(experiment.input) else "no such file"
-        raise UsageError(what, where=f"--input {experiment.input}", remedy="name a file, or - for stdin")
+        where, remedy = experiment.typed("--input"), "name a file" + ", or - for stdin" * (not experiment.study.name)
+        raise UsageError(what, where=f"{where} {experiment.input}", remedy=remedy)
     each = configurations(experiment) if template.placeholders((experiment.output or "",)) else (baseline(experiment),)
     values = ({name: str(of) for name, of in parameters(experiment, chosen).items()} for chosen in each)
     for output in dict.fromkeys(output_of(experiment, of) for of in values):
         if output is not None and (why := _unwritable(output)):
-            raise UsageError(f"cannot be written: {why}", where=f"--output {output}", remedy="name a file")
+            where = f"{experiment.typed('--output')} {output}"
+            raise UsageError(f"cannot be written: {why}", where=where, remedy="name a file")
 
 
 def _unwritable(output: Path) -> str:

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from corescale.declare import metric_sources, plan, quantities
+from corescale.declare import metric_sources, plan
 from corescale.declare.equivalent import detected, distinguishable, reads_show_p, unread
 from corescale.declare.experiment import SHOWN, Experiment
 from corescale.declare.factors import no_range
-from corescale.declare.grid import baseline, configurations, reference, untyped
+from corescale.declare.grid import baseline, configurations, first, reference, untyped
 from corescale.declare.plan import Block, Invocation
 from corescale.declare.stop import CONFIRM_BLOCKS
 from corescale.endings import ending, names_error, not_started, too_short
@@ -204,9 +204,9 @@ class _Loop:
         everyone, wanted = configurations(self.experiment), self.experiment.warmup
         began, before = self.clock(), len(self.store.records)
         if begins_alone(self.experiment, virtual=self.launcher.virtual) and not before:
-            first = self.baseline if self.experiment.same_output else reference(self.experiment)
-            left, launches = self.budget.seconds, 1 + self.launcher.untimed((first,))
-            yield Block("warmup", (first,))
+            alone = self.baseline if self.experiment.same_output else first(self.experiment)
+            left, launches = self.budget.seconds, 1 + self.launcher.untimed((alone,))
+            yield Block("warmup", (alone,))
             self.say_what_it_buys((left - self.budget.seconds) / launches)
         stop = self.experiment.stop
         if stop.rule == "race":
@@ -249,7 +249,7 @@ class _Loop:
         if not typed:
             self.start += waited
         elif waited and self.budget.seconds <= 0:
-            remedy = f"{self.experiment.stop.more}, or leave --wait-quiet out"
+            remedy = "give it more time by a larger --budget, or leave --wait-quiet out"
             raise BudgetEndedError("the machine was not quiet in time", where="--budget", remedy=remedy)
 
     def launch(self, launches: Sequence[Invocation]) -> list[Record]:
@@ -282,12 +282,13 @@ class _Loop:
         left = self.budget.seconds
         if each > left:
             self.must_have_succeeded(made)
-            took = _by_themselves((*self.store.records, *made))
-            rest = max(0.0, stop.budget - left - took)
-            needed = math.ceil(stop.budget - left + each * (len(launches) - len(made)))
-            what = f"{stop.budget:g} s sufficed for {len(made)} of {len(launches)} configurations:"
+            took, spent = _by_themselves((*self.store.records, *made)), stop.budget - left
+            rest = max(0.0, spent - took)
+            reached, wanted = (len({one.configuration for one in some}) for some in (made, launches))
+            what = f"{stop.budget:g} s sufficed for {reached} of {wanted} configurations:"
             what += f" launches took {took:.2g} s, and start, hooks, proofs and the like {rest:.2g} s"
-            raise BudgetEndedError(what, where="--budget", remedy=f"give it {needed}s, or name fewer levels")
+            enough = math.ceil(spent * len(launches) / len(made))
+            raise BudgetEndedError(what, where="--budget", remedy=f"give it {enough}s, or name fewer levels")
 
     def announce(self, launches: Sequence[Invocation]) -> None:
         for invocation in launches:
@@ -295,7 +296,8 @@ class _Loop:
 
     def check(self, record: Record) -> None:
         may_fail = self.experiment.ignore_failure or self.experiment.finds
-        if not record.ok and record.configuration == reference(self.experiment) and not may_fail:
+        needed = (reference(self.experiment), first(self.experiment))
+        if not record.ok and record.configuration in needed and not may_fail:
             self.must_be_later(record)
         self.must_start(record)
         if record.ok and record.origin != "simulated" and not self.short_noted and (said := too_short(record.wall)):
@@ -317,14 +319,15 @@ class _Loop:
     def must_be_later(self, record: Record) -> None:
         """Raises an error if the baseline never succeeded, so that nothing can be compared with it."""
         if not any(earlier.ok and earlier.configuration == record.configuration for earlier in self.store.records):
-            allow = "write ignore_failure = true" if self.experiment.study.name else "pass -i"
-            work = f"make it work, or {allow}: launches may fail then"
+            work = f"make it work, or add {self.experiment.typed('-i')}: launches may fail then"
             otherwise = "correct the command" if not_started(record) else work
             remedy = self._remedy(record, otherwise) + self._launched(record)
             raise self._lost(record)(f"{self.called(record)} {ending(record)}", remedy=remedy)
 
     def called(self, record: Record) -> str:
         """The name of the baseline; for a verb without one, the command or the level."""
+        if self.experiment.is_serial(record.configuration):
+            return "the serial program"
         if not (self.experiment.scans or self.experiment.compares):
             levels = untyped(self.experiment)
             return Configuration(levels).label if levels else "your current launch"
@@ -343,7 +346,8 @@ class _Loop:
             given = {f"metric:{key}" for record in made for key in record.metrics}
             given |= {f"region:{region.name}" for record in made for region in record.regions}
             source = self.experiment.metrics.get(name.removeprefix("metric:"), "")
-            gives = "region.h adds one" if name.startswith("region:") else metric_sources.given_by(source)
+            declared = metric_sources.given_by(source) if source else f"{self.experiment.typed('--metric')} adds one"
+            gives = "region.h adds one" if name.startswith("region:") else declared
             remedy = f"the program gives {', '.join(sorted(given)) or 'none'}; {gives} (docs/region.md)"
             raise UsageError("no launch gave it", where=name, remedy=remedy)
 
@@ -361,19 +365,18 @@ class _Loop:
         if record.status == "unproved":
             return "leave this level out"
         if record.status == "output-differs":
-            return "leave out --same-output if no two launches write the same"
+            return f"leave out {self.experiment.typed('--same-output')} if no two launches write the same"
         if ROOT in record.tail:
             return f"add {ROOT} to the command, or set OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
         if record.status == "timeout":
-            twice = quantities.typed(2 * (self.experiment.timeout or record.wall))
-            longer = f'timeout = "{twice}"' if self.experiment.study.name else f"--timeout {twice}"
-            return self.experiment.stop.more if self._budget_kills() else f"give it more time: {longer}"
+            limit = "--budget" if self._budget_kills() else self.experiment.typed("--timeout")
+            return f"give it more time by a larger {limit}, or less work"
         parameters = (factor.name for factor in self.experiment.factors if factor.kind == "parameter")
         ranges = (no_range(name, record.configuration.get(name)) for name in parameters)
         if meant := next(filter(None, ranges), ""):
             return meant
         known = names_error(record.tail) or self.experiment.output == SHOWN
-        return otherwise if known else f"{otherwise}; --show-output shows what it wrote"
+        return otherwise if known else f"{otherwise}; {self.experiment.typed('--show-output')} shows what it wrote"
 
     def _launched(self, record: Record) -> str:
         """The command as messages show it, without the variables set for it or its ranks."""

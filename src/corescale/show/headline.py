@@ -127,8 +127,9 @@ def _speedup(found: Scan, best: Row, confidence: float) -> str:
 
 
 def _time(found: Scan, row: Row) -> Interval:
-    """The time of a row's reference, as the table has it; its own if the table has none."""
-    return next((each.time for each in found.rows if each.configuration == row.reference), row.time)
+    """The time of a row's reference; its own if that is not known."""
+    others = (*found.rows, *filter(None, [found.serial]))
+    return next((each.time for each in others if each.configuration == row.reference), row.time)
 
 
 def _agree(gain: Interval, time: Interval, reference: Interval) -> bool:
@@ -156,11 +157,12 @@ def _apart(found: Scan, rows: Sequence[Row], confidence: float) -> str:
 
 
 def failed(found: Scan) -> str:
-    """`2 threads: each of 3 launches failed with exit code 1`, for the largest such p, if there is one."""
-    never = [row for row in found.rows if row.failures and row.failures == row.launches]
+    """`2 threads: each of 3 launches failed with exit code 1`, for a serial program or else the largest p that never
+    succeeded; empty if there is none."""
+    never = [row for row in (*found.rows, *filter(None, [found.serial])) if 0 < row.launches == row.failures]
     if not never:
         return ""
-    row = max(never, key=lambda row: row.p)
+    row = max(never, key=lambda row: (row is found.serial, row.p))
     others, write = [other for other in found.rows if other.time.estimate > 0], text.quantity(found.response)
     launches = "the only launch" if row.launches == 1 else f"each of {row.launches} launches"
     more = f", as at {text.count(len(never) - 1, 'more level')}" if len(never) > 1 else ""
@@ -206,6 +208,8 @@ def curve_of(found: Scan, row: Row) -> Curve:
 
 def at(found: Scan, row: Row) -> str:
     """`4 threads`, followed by the constant levels of the row's curve, and by a note if they are oversubscribed."""
+    if row is found.serial:
+        return "the serial program"
     others = [f"{name}={level}" for name, level in curve_of(found, row).levels]
     return text.clean(" ".join([counted(row.configuration), *others, *["(oversubscribed)"] * row.oversubscribed]))
 
@@ -328,9 +332,12 @@ def _tied(configuration: Configuration, most: float | None) -> str:
     return label(configuration) + by
 
 
-def beside(found: Recommendation) -> list[str]:
-    """Further notes besides the answer, one line each."""
+def beside(found: Recommendation, *, rehearses: bool = False) -> list[str]:
+    """Further notes besides the answer, one line each. `rehearses`: a rehearsal was asked for."""
     lines = [rehearsal(found.rehearsal)] if found.rehearsal is not None else []
+    if rehearses and not lines:
+        why = "the budget ended in it" if found.others and not found.same else "there is nothing to choose from"
+        lines.append(f"rehearsal: not used, because {why}")
     if found.same and found.others:
         lines.append(f"not tried: {text.count(found.same, 'combination')}; {_same(found.ineffective)}")
     if found.untried and found.others:

@@ -31,14 +31,25 @@ def suggestion(result: Result) -> str:
 
 
 def _after_scan(result: Result) -> str:
-    """The same command as a tune, with other placeholders' levels that worked, and allocators if possible."""
-    named = [f for f in result.experiment.factors if f.kind != "threads" and not f.how.preloads]
-    worked = {pair for record in result.records if record.ok for pair in record.configuration.levels}
-    kept = {f.name: [level for level in f.levels if (f.name, level) in worked] for f in named}
-    levels = [word for f in named for word in ("-f", f"{f.name}={f.how.joined(kept[f.name] or f.levels)}")]
-    command, preloads = result.experiment.commands[0], ["--allocators", "auto"] * _may_preload(result)
+    """The same command as a tune: with its input and hooks, allocators if they can be preloaded, and the levels at
+    which a launch succeeded. A level at which none did is not the baseline either; -i if one of the others failed."""
+    asked, launched = result.experiment, [r for r in result.timed if not result.experiment.is_serial(r.configuration)]
+    tried, worked = ({pair for record in some for pair in record.configuration.levels}
+                     for some in (launched, [record for record in launched if record.ok]))  # fmt: skip
+    flaky = any(not record.ok and worked.issuperset(record.configuration.levels) for record in launched)
+    varied = [f for f in asked.factors if not f.how.preloads]
+    kept = {f.name: [level for level in f.levels if (f.name, level) not in tried - worked] for f in varied}
+    lost = [f for f in varied if len(kept[f.name]) < len(f.levels)]
+    now = ",".join(f"{f.name}={f.how.baseline(kept[f.name])}" for f in lost)
+    named = [f for f in varied if f.kind != "threads" or f in lost]
+    levels = [word for f in named for word in ("-f", f"{f.name}={f.how.joined(kept[f.name])}")]
+    hooks = {f"--{name}": text for name, text in asked.hooks.model_dump().items()}
+    given = {"--input": asked.input, **hooks, "--baseline": now}
+    options = [word for name, text in given.items() if text for word in (name, text)]
+    command, preloads = asked.commands[0], ["--allocators", "auto"] * _may_preload(result)
     shell = ["--shell"] if command.shell else ["-N"] if template.operator(command.argv) else []
-    line = shlex.join(["corescale", "tune", *result.launching, *shell, *preloads, *levels, "--", *command.argv])
+    options = [*result.launching, *shell, *["-i"] * flaky, *preloads, *options, *levels]
+    line = shlex.join(["corescale", "tune", *options, "--", *command.argv])
     return text.clean(line) if line.isprintable() else ""  # a line that is not printable could not be pasted
 
 

@@ -215,7 +215,7 @@ def test_a_failing_launch_of_baseline_is_an_error_with_what_it_said(opened: Any,
     with opened(e) as held, pytest.raises(ProgramError) as failed:
         run(e, held, Fake(e, FAILS), blocks(e, 3))
     assert "threads=2 failed with exit code 3: no such table: x" in str(failed.value)
-    assert "pass -i" in str(failed.value)
+    assert "add -i" in str(failed.value)
 
 
 def test_when_nothing_succeeds_it_is_an_error_even_if_failures_are_ignored(opened: Any, experiment: Make) -> None:

@@ -51,7 +51,7 @@ def test_a_run_waits_before_its_blocks(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 LESS_BUDGET = (
-    r"^--budget: the machine was not quiet in time; give it more time: --budget 6s, or leave --wait-quiet out$"
+    r"^--budget: the machine was not quiet in time; give it more time by a larger --budget, or leave --wait-quiet out$"
 )
 
 

@@ -115,8 +115,8 @@ class Scan:
     curves: tuple[Curve, ...]
     weak: WeakScaling | None = None
     """the answer about weak scaling, if that was asked for"""
-    serial: bool = False
-    """whether speedup 1 is a serial program"""
+    serial: Row | None = None
+    """the serial program, if its speedup is 1"""
     unread: Unread = ""
     """`threads` or `ranks`, if nothing reads it or passes it on; not `threads` if several threads ran"""
     levels: tuple[Row, ...] = ()
@@ -183,7 +183,7 @@ def scan(records: Sequence[Record], experiment: Experiment, *, models: bool = Tr
         p_ref=p_ref,
         curves=tuple(curves),
         weak=weak(records, experiment, experiment.scaling.weak) if experiment.scaling.weak else None,
-        serial=serial is not None,
+        serial=row(seen, serial, serial) if serial else None,
         unread=not_read,
         levels=_levels(seen, not_read) if not (serial or experiment.scaling.weak) and experiment.scans else (),
     )

@@ -259,9 +259,11 @@ class Race:
         """The time after which a launch is capped; None if the response is not the time."""
         if self.experiment.response != "wall":
             return None
-        out = self.standing.eliminated
-        each = [statistics.median(walls) for c, walls in self.budget.walls.items() if c not in out]
-        return self.options.cap * min(each) if each else None
+        out, walls = self.standing.eliminated, dict[Configuration, list[float]]()
+        for record in self.records:
+            if record.ok and record.phase != "rehearse" and record.configuration not in out:
+                walls.setdefault(record.configuration, []).append(record.wall)
+        return self.options.cap * min(map(statistics.median, walls.values())) if walls else None
 
     # Confirmation
 

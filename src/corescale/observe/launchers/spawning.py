@@ -284,7 +284,7 @@ class SpawningLauncher(Launcher):
         outcome, found = self.ended(report, scratch)
         if outcome.status == "timeout" and longest < usual:  # a rank may end before the program that started it
             what = f"the budget ended during a launch ({shlex.join(launch.argv)})"
-            raise BudgetEndedError(what, where="--budget", remedy=self._experiment.stop.more)
+            raise BudgetEndedError(what, where="--budget", remedy="give it more time by a larger --budget")
         if report.survivors:
             self._survivors.update(report.survivors)
             self._note(f"{len(report.survivors)} processes of {shlex.join(launch.argv)} cannot be killed, and run on")

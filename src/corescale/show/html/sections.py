@@ -52,7 +52,7 @@ def notes(result: Result) -> Iterator[str]:
         yield few
     if isinstance(result.conclusion, Recommendation):
         yield headline.exploratory(result.conclusion)
-        yield from headline.beside(result.conclusion)
+        yield from headline.beside(result.conclusion, rehearses=bool(result.experiment.tuning.rehearsal))
     if isinstance(result.conclusion, tuple) and (said := headline.means(result.conclusion)):
         yield said
     yield from map(statements.constraint, result.experiment.tuning.constraints)

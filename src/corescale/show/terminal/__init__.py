@@ -201,7 +201,7 @@ def _notes(result: Result) -> Iterable[Text]:
     if (few := headline.too_few(result)) != "":
         yield Text(few, style="yellow")
     if isinstance(result.conclusion, Recommendation):
-        yield from map(Text, headline.beside(result.conclusion))
+        yield from map(Text, headline.beside(result.conclusion, rehearses=bool(result.experiment.tuning.rehearsal)))
     for warning in result.warnings:
         yield Text(f"warning: {text.clean(warning)}", style="yellow")
     if (without := headline.undisturbed(result)) != "":

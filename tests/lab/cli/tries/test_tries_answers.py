@@ -83,7 +83,7 @@ TRIES: tuple[Try, ...] = (
         "corescale scan -q --budget 1s -- sleep 100",
         3,
         "corescale: (threads=.|the program|no configuration succeeded; the last one) did not end, and was killed after"
-        " 1[.0-9]* s; give it more time: --budget 2s .the command: sleep 100.",
+        " 1[.0-9]* s; give it more time by a larger --budget, or less work .the command: sleep 100.",
     ),
     ("mkfifo -m 755 fifo; corescale scan -q -- ./fifo", 4, "corescale: ./fifo: is not a program"),
     (
@@ -99,7 +99,7 @@ TRIES: tuple[Try, ...] = (
     (
         "corescale scan -q -- false",
         4,
-        "corescale: (threads=[0-9]+|the program) failed with exit code 1; make it work, or pass -i: launches may fail",
+        "corescale: (threads=[0-9]+|the program) failed with exit code 1; make it work, or add -i: launches may fail",
     ),
     ("corescale compare -q -r 2 --export-json - true false -i 2>/dev/null | head -1", 3, "{"),
     ("corescale compare -q -r 2 --export-csv /dev/stdout true 2>&1 >/dev/null | head -1", 0, "true: "),

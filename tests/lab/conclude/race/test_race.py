@@ -241,6 +241,8 @@ def test_caps_follow_the_fastest_that_may_still_win() -> None:
     now, other, fast = configurations(experiment)[:3]
     first = after(Race(experiment), [record(now, 1.0, phase="warmup")])
     assert first is not None and first.cap == OPTIONS.cap
+    failed = after(Race(experiment), [record(now, 0.01, phase="warmup", status="failed")])
+    assert failed is not None and failed.cap is None
     records = [record(c, 1.0, block=b) for b in range(2) for c in (now, other)]
     quick = [record(fast, 0.1, block=b) for b in (2, 3)]
     for behind, cap in ((quick, 0.3), ([*quick, record(fast, 0.1, status="failed", block=4)], 3.0)):
