@@ -21,7 +21,7 @@ from corescale.declare.grid import baseline, configurations, launch, parameters
 from corescale.declare.plan import BASELINE_EVERY, Block, most_launches
 from corescale.declare.request import RunRequest
 from corescale.declare.stop import Stop
-from corescale.errors import CorescaleError, UsageError
+from corescale.errors import CorescaleError, ProgramError, UsageError
 from corescale.machine import Machine
 from corescale.observe import environment, hooks, launchers, store
 from corescale.observe.run import begins_alone
@@ -57,12 +57,22 @@ def dry_run(experiment: Experiment, request: RunRequest, machine: Machine) -> No
     if launcher.virtual:
         return
     if experiment.study.name:
-        for program in missing(experiment):
-            typer.echo(f"note: the program {program} is not here")
+        for said in not_here(experiment):
+            typer.echo(f"note: {said}")
         return
     hooks.must_start(experiment)
     for program in missing(experiment):
         environment.locate(program)
+
+
+def not_here(experiment: Experiment) -> list[str]:
+    """The programs and files of a study that are not here; a study may be meant for another machine."""
+    said = [f"the program {program} is not here" for program in missing(experiment)]
+    try:
+        hooks.must_start(experiment)
+    except (ProgramError, UsageError) as error:
+        said.append(f"{error.where}: {error.what}")
+    return said
 
 
 def missing(experiment: Experiment) -> list[str]:

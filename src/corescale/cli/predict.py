@@ -51,6 +51,7 @@ def predict(words: list[str], asked: PredictRequest) -> None:
     if asked.layouts:
         asked.must_not_have("--layouts", "names its own p", "cores", "model", "track_record")
         return by_layout(words, asked)
+    found = [_scanned(path, study=bool(asked.overhead)) for path in words]
     if asked.track_record == (asked.cores is not None):
         what = "--track-record forecasts nothing new" if asked.track_record else "no number of cores"
         raise UsageError(what, remedy="give --cores P or --track-record")
@@ -62,12 +63,11 @@ def predict(words: list[str], asked: PredictRequest) -> None:
         asked.must_not_have("--overhead", "is a model itself", "model")
     if asked.model and asked.model not in MODEL_NAMES:
         raise UsageError(f"no model {asked.model!r}", where="--model", remedy=f"give one of {', '.join(MODEL_NAMES)}")
-    return at_cores(words, asked)
+    return at_cores(found, asked)
 
 
-def at_cores(runs: Sequence[str], asked: PredictRequest) -> None:
+def at_cores(found: Sequence[store.Run], asked: PredictRequest) -> None:
     """Forecasts the time on that many cores; without a number, scores earlier forecasts."""
-    found = [_scanned(path, study=bool(asked.overhead)) for path in runs]
     for run in found:
         if not_read := scan(run.records, run.experiment, models=False).unread if run.experiment.scans else "":
             note(f"{run.folder}: {UNREAD[not_read]}")
@@ -78,8 +78,8 @@ def at_cores(runs: Sequence[str], asked: PredictRequest) -> None:
     every = [one for _, of_run in said for one in of_run]
     if not every and not asked.track_record:
         remedy = "scan at least 2 levels of threads or ranks"
-        raise UsageError("no model can be fitted", where=runs[0], remedy=remedy)
-    lines = [statements.forecast(one, run.experiment) + _origin(run) for run, of_run in said for one in of_run]
+        raise UsageError("no model can be fitted", where=str(found[0].folder), remedy=remedy)
+    lines = [line for run, of_run in said for one in of_run for line in _lines(one, run)]
     if asked.track_record:
         surest = max(run.experiment.stop.confidence for run in found)
         lines.append(statements.coverage([one for one in every if isinstance(one, Scored)], surest))
@@ -91,6 +91,12 @@ def at_cores(runs: Sequence[str], asked: PredictRequest) -> None:
     enough = any if asked.track_record else all
     if not enough(map(_has_interval, every)):
         raise typer.Exit(ExitCode.INCONCLUSIVE)
+
+
+def _lines(one: Prediction | Scored, run: store.Run) -> list[str]:
+    """The forecast in a line, and what else is known of it in lines below."""
+    first, *others = statements.forecast(one, run.experiment)
+    return [first + _origin(run), *(f"  {line}" for line in others)]
 
 
 def _as_json(values: object) -> str:

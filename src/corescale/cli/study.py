@@ -13,7 +13,7 @@ from corescale.api.measuring import Declare
 from corescale.api.results import result
 from corescale.cli import stdin
 from corescale.cli.claims import claims
-from corescale.cli.dry_run import dry_run, missing
+from corescale.cli.dry_run import dry_run, not_here
 from corescale.cli.measure import loadable
 from corescale.cli.options import takes
 from corescale.cli.output import finish, must_be_writable, outputs, say
@@ -28,6 +28,7 @@ from corescale.declare.request import StudyRequest
 from corescale.errors import UnavailableError, UsageError
 from corescale.machine import Machine
 from corescale.observe import launchers, store
+from corescale.observe.hooks import HookRunner
 from corescale.show import files, statements, text
 
 app = typer.Typer(
@@ -121,12 +122,15 @@ def check(
     with stdin.names_stdin():
         experiment = study_file.experiment(path, machine)
         _can_be_shown(experiment, machine)
+        HookRunner(experiment)
     for factor in experiment.factors:
         say(f"{factor.name}: {', '.join(map(str, factor.levels))}")
+    if outside := [f"{name}={of}" for name, of in experiment.baseline.levels if of not in experiment.levels(name)]:
+        say(f"baseline, launched too: {' '.join(outside)}")
     for reason in experiment.left_out:
         say(f"left out: {reason}")
-    for program in missing(experiment):
-        say(f"note: the program {program} is not here")
+    for said in not_here(experiment):
+        say(f"note: {said}")
     if (response := experiment.response) != "wall" and response.removeprefix("metric:") not in experiment.metrics:
         say(f"note: the program itself must report {response} (docs/region.md)")
     stop = experiment.stop

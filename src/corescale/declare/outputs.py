@@ -4,10 +4,11 @@
 A column is a factor, a derived parameter, a metric, or one that every frame has (BUILT_IN).
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, WithJsonSchema, field_validator, model_validator
+from pydantic import AfterValidator, Field, WithJsonSchema, field_validator, model_validator
 
 from corescale.declare.arithmetic import Expression, parse
 from corescale.declare.base import Model
@@ -39,7 +40,18 @@ BUILT_IN: dict[str, str] = {
 ChartKind = Literal[
     "lines", "bars", "heat", "forest", "time-order", "scaling", "efficiency", "overhead", "weak", "ladder"
 ]
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][\w.-]*$")]
+NAMED = r"^[A-Za-z0-9][\w.-]*$"
+
+
+def _named(text: str) -> str:
+    """The text; raises ValueError if it cannot be the name of a file here."""
+    if not re.fullmatch(NAMED, text):
+        remedy = "write letters, digits, _, . and -, and begin with a letter or digit"
+        raise ValueError(f"{text!r} is no name of an output and its file; {remedy}")
+    return text
+
+
+Name = Annotated[str, AfterValidator(_named), Field(json_schema_extra={"pattern": NAMED})]
 """name of an output, and of its file"""
 Selection = Mapping[str, Level | tuple[Level, ...]]
 """column -> level or levels, or one of EXTREMES"""
@@ -232,6 +244,8 @@ class Finding(_Reads):
     def _along_what(self) -> Self:
         if bool(self.along) != (self.at_most is not None) or (self.b is None and (self.along or self.difference)):
             raise ValueError("`along`, `at_most` and `b` go together, and a `difference` is from a `b`")
+        if self.b == self.a and not self.best:
+            raise ValueError("`a` and `b` are the same launches; name another level in one of them")
         if self.several and (self.general or self.along):
             raise ValueError("`several`, `general` and `along` contradict each other: give one of them")
         if self.bars and (not self.difference or self.bars not in self.each):
@@ -315,7 +329,7 @@ class Overheads(_Reads):
 
     def formulas(self) -> Mapping[str, Expression]:
         """The factors, read; raises UsageError."""
-        return {name: parse(text, f"overheads.{self.name}") for name, text in self.factors.items()}
+        return {name: parse(text, f"overheads {self.name}") for name, text in self.factors.items()}
 
     def _names(self) -> Iterable[str]:
         in_formulas = (name for formula in self.formulas().values() for name in sorted(formula.names))

@@ -103,6 +103,9 @@ def powers(found: Sequence[Power]) -> Iterator[str]:
     for one in found:
         yield text.clean(f"{' '.join(filter(None, (one.answer.finding.name, levels(one.answer.at))))}: {_power(one)}")
     able = [one for one in found if one.blocks is not None]
+    if not any(one.scatter > 0 for one in found):
+        yield "no power is known: that takes a run with two blocks of the levels that a finding compares"
+        return
     if not able:
         yield "no answer can be shown within its margin by so many blocks: a wider margin, or less noise, is needed"
         return
@@ -111,6 +114,8 @@ def powers(found: Sequence[Power]) -> Iterator[str]:
 
 
 def _power(one: Power) -> str:
+    if not one.scatter > 0:
+        return _ratio(one.answer) if one.answer.why else "fewer than two blocks of what it compares"
     finding, most = one.answer.finding, f"{one.most} blocks can show {_size(one.shown, one.answer.finding)}"
     scatter = f"scatter {_size(one.scatter, finding)}; {most}"
     if one.blocks is None:
@@ -233,8 +238,8 @@ def timed(label: str, found: Timing, response: str, failures: int) -> str:
     return f"{label}: {mean} {spread}, from {low} to {high}{failed}"
 
 
-def forecast(one: Prediction | Scored, asked: Experiment) -> str:
-    """A forecast with its model and its confidence; if it was scored, also with the measured time."""
+def forecast(one: Prediction | Scored, asked: Experiment) -> list[str]:
+    """A forecast with its confidence, and its model; if it was scored, only with the measured time."""
     write = text.quantity(asked.response)
     label = f"{text.clean(one.label)}: " if one.label else ""
     if isinstance(one, Scored):
@@ -242,7 +247,7 @@ def forecast(one: Prediction | Scored, asked: Experiment) -> str:
         interval = text.join(write(one.forecast))
         made = f"{text.count(one.p, 'core')} from up to {one.largest:g}, {one.made}"
         more = " (oversubscribed: not counted)" if one.oversubscribed else ""
-        return f"{label}{made}: {interval}; measured {text.value(one.measured, asked.response)}: {verdict}{more}"
+        return [f"{label}{made}: {interval}; measured {text.value(one.measured, asked.response)}: {verdict}{more}"]
     cores, fitted = text.count(one.p, "core"), f"{text.join(write(one.seconds))}{reach(one, asked)}"
     said = [f"{label}{cores}: {fitted}"]
     if one.there is not None:
@@ -250,7 +255,7 @@ def forecast(one: Prediction | Scored, asked: Experiment) -> str:
     if one.crowded is not None:
         said.append(f"p = {one.p}, oversubscribed, took {text.join(write(one.crowded))}")
     said.append(one.reason if one.model in one.reason else f"model {one.model}, {one.reason}")
-    return "; ".join([*said, *[f"warning: {one.warning}"] * bool(one.warning)])
+    return [*said, *[f"warning: {one.warning}"] * bool(one.warning)]
 
 
 def reach(one: Prediction, asked: Experiment) -> str:

@@ -26,12 +26,14 @@ def test_of_what_was_measured_the_time_is_said_beside_the_model(tmp_path: Path) 
     assert done.returncode == ExitCode.OK and [one["p"] for one in found] == [2, 2], done.stderr
     assert all(one["there"]["low"] <= one["there"]["estimate"] <= one["there"]["high"] for one in found)
     said = corescale("predict", str(FIXTURES["scan"]), "--cores", "2", cwd=tmp_path).stdout
-    assert said.startswith("MODE=a: 2 cores: measured ") and "; the model gives " in said and "extrapolated" not in said
+    assert (
+        said.startswith("MODE=a: 2 cores: measured ") and "\n  the model gives " in said and "extrapolated" not in said
+    )
 
 
 def test_what_threads_took_on_fewer_cores_is_said_beside_a_forecast_for_as_many(tmp_path: Path) -> None:
     done = corescale("predict", str(FIXTURES["scan"]), "--cores", "4", cwd=tmp_path)
-    assert done.stdout.count("; p = 4, oversubscribed, took ") == 2, done.stderr
+    assert done.stdout.count("\n  p = 4, oversubscribed, took ") == 2, done.stderr
     assert not re.search(r"(\w+): \1 ", done.stdout), "a model is named once"
 
 
@@ -203,9 +205,9 @@ def test_a_real_program_is_sealed_before_its_largest_p(tmp_path: Path) -> None:
 def test_models_that_are_asked_for(tmp_path: Path) -> None:
     run = str(on_eight_cores(scanned(tmp_path, "-r", "6", "-t", "1,2,4,8")))
     amdahl = corescale("predict", run, "--cores", "8", "--model", "amdahl", cwd=tmp_path)
-    assert "; model amdahl, as asked for" in amdahl.stdout, amdahl.stderr
+    assert "  model amdahl, as asked for" in amdahl.stdout, amdahl.stderr
     over = corescale("predict", run, "--cores", "8", "--overhead", "p", "--overhead", "p + p * p", cwd=tmp_path)
-    assert over.returncode == ExitCode.OK and "; model f = p" in over.stdout, over.stderr
+    assert over.returncode == ExitCode.OK and "  model f = p" in over.stdout, over.stderr
     refused(corescale("predict", run, "--cores", "4", "--model", "x", cwd=tmp_path), ExitCode.USAGE, "no model 'x'")
     few = corescale("predict", str(FIXTURES["scan"]), "--cores", "4", "--model", "normal-form", cwd=tmp_path)
     refused(few, ExitCode.USAGE, "2 levels of p cannot choose a normal form; measure at least 4")

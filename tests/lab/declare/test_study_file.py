@@ -162,7 +162,7 @@ WRONG = [
     ("load = [1, 4]", 'load = [1, 4]\nspare = { levels = [1], kind = "parameter" }', 7, "reaches no program"),
     ("load = [1, 4]", 'load = { levels = [1], kind = "paramter" }', 6, "did you mean 'parameter'?"),
     ('"hoard"]', '"mimaloc"]', 7, "did you mean mimalloc?"),
-    ('command = "sleep 0.0{length}"', "", 1, "one of `command` and `commands` is needed"),
+    ('command = "sleep 0.0{length}"', "", 1, "no command; write command = ..."),
     ('command = "sleep 0.0{length}"', 'command = "sleep \'"', 2, "no closing quotation"),
     ("[stop]", "[weak]\n[stop]", 16, ""),
     ("[stop]", '[weak]\nwork = "length"\n[stop]', 16, "not constant"),

@@ -157,15 +157,18 @@ class Power:
 
 
 def foresee(records: Sequence[Record], experiment: Experiment) -> tuple[Power, ...]:
-    """One for each answer about a ratio or difference in two blocks or more."""
+    """One for each answer about a ratio or difference; its scatter is NaN if it has fewer than two blocks."""
     rows, timed = frame(records, experiment), [record for record in records if record.phase == "measure"]
     stop = Stop(rule="decided", max_blocks=DECIDED_BLOCKS, confidence=experiment.stop.confidence)
     found: list[Power] = []
     for finding in experiment.study.outputs:
         if isinstance(finding, Finding) and not finding.along:
-            made = [one for one in findings.answers(rows, experiment, finding) if one.scatter > 0]
-            each = (sum(timed[row].wall for row in one.rows) / one.ratio.n for one in made)
-            found += (_power(one, len(made), stop, seconds) for one, seconds in zip(made, each, strict=True))
+            made = findings.answers(rows, experiment, finding)
+            shared = sum(one.scatter > 0 for one in made)
+            for one in made:
+                each = sum(timed[row].wall for row in one.rows) / max(1, one.ratio.n)
+                unknown = Power(one, math.nan, math.nan, stop.max_blocks, None, 0.0)
+                found.append(_power(one, shared, stop, each) if one.scatter > 0 else unknown)
     return tuple(found)
 
 

@@ -110,7 +110,7 @@ def _experiment(
         chosen.insert(0, Factor(name=COMMAND, kind="command", levels=tuple(file.commands)))
     names = factors.LAYOUT.union(factor.name for factor in chosen)
     taken = names.union(BUILT_IN, beside)
-    for part, known in (("derived", taken), ("columns", taken.union(file.derived))):
+    for part, known in (("derived", taken), ("metrics", taken), ("columns", taken.union(file.derived))):
         for name in known.intersection(getattr(file, part)):
             raise UsageError("a column has this name already", where=f"{part}.{name}", remedy="rename it")
     baseline = tuple((name, factors.level(name, level, chosen, machine)) for name, level in file.baseline.items())

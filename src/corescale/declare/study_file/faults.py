@@ -46,12 +46,14 @@ def _fault(error: ValidationError, model: type[BaseModel], path: Path, text: str
         table = next((name for name in names if where[-1] in _keys(model, [*where[:-1], name])), "")
         remedy = nearest(str(where[-1]), names, f"keys here: {', '.join(names)}")
         if table or where[-1] in model.model_fields:
-            remedy = f"write it below [{table}]" if table else "write it before the first [table]"
+            remedy = f"write it {_below([*where[:-1], table] if table else [])}"
         return UsageError(f"unknown key {where[-1]!r}", where=place, remedy=remedy)
+    if first["type"] == "missing":
+        return UsageError("is missing", where=place, remedy=f"write {where[-1]} = ... {_below(where[:-1])}")
     what = re.sub(
         r"a valid (\w+)(,? .*)?", lambda kind: IN_TOML.get(kind[1], kind[0]), first["msg"].removeprefix("Value error, ")
     )
-    given = "" if first["type"] in ("missing", "value_error") else f", not {first['input']!r:.60}"
+    given = "" if first["type"] == "value_error" else f", not {first['input']!r:.60}"
     remedy = ""
     if first["type"] == "literal_error":
         remedy = nearest(str(first["input"]), re.findall(r"'([^']*)'", first["msg"]), form="{!r}")
@@ -60,6 +62,13 @@ def _fault(error: ValidationError, model: type[BaseModel], path: Path, text: str
         where=place,
         remedy=remedy or ("" if "; " in what else f"see {guide}"),
     )
+
+
+def _below(where: Sequence[str | int]) -> str:
+    """The place of a key of this table, such as `below [[chart]]`."""
+    name = ".".join(str(part) for part in where if not isinstance(part, int))
+    numbered = bool(where) and isinstance(where[-1], int)
+    return f"below {'[' * (1 + numbered)}{name}{']' * (1 + numbered)}" if name else "before the first [table]"
 
 
 IN_TOML = {
@@ -108,18 +117,28 @@ def _line(text: str, where: Sequence[str | int]) -> int:
     """The line of a key, or of the deepest part of it in the text, or 1. Tables of one name count from 0."""
     keys = [str(part) for part in where if not isinstance(part, int)]
     number = next((part for part in where if isinstance(part, int)), None)
-    best, depth, table, seen = 1, 0, [], {}  # type: ignore[var-annotated]
+    best, depth, table, seen = 1, 0, list[str](), dict[str, int]()
     for place, line in enumerate(text.splitlines(), 1):
-        if header := re.match(r"\s*(\[\[?)\s*([\w.\"'-]+)\s*\]", line):
-            table = [part.strip("\"'") for part in header[2].split(".")]
-            seen[header[2]] = seen.get(header[2], -1) + (header[1] == "[[")
-            here, index = table, seen[header[2]] if header[1] == "[[" else None
-        elif key := re.match(r"\s*([\w.-]+|\"[^\"]*\"|'[^']*')\s*=", line):
-            here, index = [*table, key[1].strip("\"'")], seen.get(".".join(table)) if table else None
+        if header := re.match(rf"\s*(\[\[?)\s*({_DOTTED})\s*\]", line):
+            here = table = _parts(header[2])
+            if header[1] == "[[" and len(table) == 1:
+                seen[table[0]] = seen.get(table[0], -1) + 1
+        elif key := re.match(rf"\s*({_DOTTED})\s*=", line):
+            here = [*table, *_parts(key[1])]
         else:
             continue
+        index = seen.get(here[0])
         common = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(here, keys, strict=False)))
         fits = number is None or index is None or index == number
         if common in (len(here), len(keys)) and common > depth and fits:
             best, depth = place, common
     return best
+
+
+_KEY = r"""(?:[\w-]+|"[^"]*"|'[^']*')"""
+_DOTTED = rf"{_KEY}(?:\s*\.\s*{_KEY})*"
+
+
+def _parts(dotted: str) -> list[str]:
+    """The names of a dotted key, without quotes."""
+    return [part.strip("\"'") for part in re.findall(_KEY, dotted)]

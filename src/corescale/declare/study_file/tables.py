@@ -41,7 +41,7 @@ class FactorTable(Model):
     @model_validator(mode="before")
     @classmethod
     def _short(cls, given: object) -> object:
-        return given if isinstance(given, dict | FactorTable) else {"levels": given}
+        return given if isinstance(given, dict | FactorTable) else {"levels": cls._plain(given)}
 
     @model_validator(mode="after")
     def _one_each(self) -> Self:
@@ -53,8 +53,9 @@ class FactorTable(Model):
     @field_validator("levels", mode="before")
     @classmethod
     def _plain(cls, given: object) -> object:
-        listed = isinstance(given, list | tuple) and given and not any(isinstance(level, bool) for level in given)
-        if not listed and given != "auto":
+        each = given if isinstance(given, list | tuple) else ()
+        plain = all(isinstance(level, int | float | str) and not isinstance(level, bool) for level in each)
+        if not (each and plain) and given != "auto":
             raise ValueError("levels are numbers or strings, at least one; write them as a list: [1, 2]")
         return given
 
@@ -121,8 +122,10 @@ class StudyFile(Launching):
 
     @model_validator(mode="after")
     def _has_a_command(self) -> Self:
-        if (self.command is None) == (not self.commands):
-            raise ValueError("one of `command` and `commands` is needed")
+        if self.command is None and not self.commands:
+            raise ValueError("no command; write command = ... before the first [table], or several below [commands]")
+        if self.command is not None and self.commands:
+            raise ValueError("`command` and `commands` contradict each other; drop one of them")
         return self
 
 

@@ -229,7 +229,7 @@ def test_ranks_of_a_program_that_does_not_charge_its_threads_are_t_times_as_fast
     ("text", "said"),
     [
         ("cores = 0", "cores: input should be greater than or equal to 1"),
-        ("nodes = 2", "cores: field required"),
+        ("nodes = 2", "cores: is missing"),
         ("cores = 2\nrate = {x = 1.0}", "rate.x: input should be a whole number"),
         ("cores = true", "cores: input should be a whole number"),
         ("cores = 2\nrate = {1 = 0.0}", "rate.1: input should be greater than or equal to 0.000001"),
