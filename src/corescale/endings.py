@@ -22,7 +22,7 @@ ERROR = re.compile(
 """matches an unindented line that names an error, in the words of a message; not `error: 1e-5`, raise ValueError("x"),
 or a warning"""
 
-NAMED = re.compile(r"\s*\S+: ")
+NAMED = re.compile(r"\s*(?!usage:)\S+: ", re.IGNORECASE)
 """matches a line that begins with the name of what speaks, as in `x.c: message`"""
 
 ANY = re.compile("")

@@ -116,6 +116,12 @@ class UnavailableError(CorescaleError):
     exit_code = ExitCode.UNAVAILABLE
 
 
+def spelt(character: str) -> str:
+    """A character that is not printable, such as `\\x1b`; for a byte that is not UTF-8, that byte."""
+    byte = ord(character) - 0xDC00  # as surrogateescape reads it
+    return f"\\x{byte:02x}" if 0x80 <= byte <= 0xFF else ascii(character)[1:-1]
+
+
 def nearest(name: str, known: Iterable[str], otherwise: str = "", form: str = "{}") -> str:
     """A remedy for an unknown name: the name that was probably meant, else `otherwise`."""
     near = difflib.get_close_matches(name, list(known), 1, cutoff=0.65)

@@ -37,6 +37,11 @@ class Entry:
         """The key of comparable numbers, which come from one command on one machine."""
         return self.machine, self.name
 
+    def is_again(self, other: "Entry") -> bool:
+        """Whether it has the interval of another commit, so that one run gave both."""
+        same = (self.series, self.value, self.low, self.high) == (other.series, other.value, other.low, other.high)
+        return same and self.commit != other.commit and self.low != self.high
+
 
 @functools.cache
 def _adapter() -> TypeAdapter[Entry]:

@@ -13,7 +13,7 @@ try:
     from pathlib import Path
 
     from corescale.cli import interruptions
-    from corescale.errors import CorescaleError, ExitCode
+    from corescale.errors import CorescaleError, ExitCode, spelt
 except KeyboardInterrupt:  # these imports are most of the time before main
     sys.stderr.write("corescale: interrupted\n")
     sys.exit(130)
@@ -143,6 +143,6 @@ def _short(line: str) -> str:
 def fail(line: str, code: ExitCode) -> None:
     """Say one line on stderr and exit."""
     with contextlib.suppress(OSError):
-        printable = "".join(c if c.isprintable() else repr(c)[1:-1] for c in _short(line).expandtabs(1))
+        printable = "".join(c if c.isprintable() else spelt(c) for c in _short(line).expandtabs(1))
         sys.stderr.write(f"corescale: {printable}\n")
     sys.exit(code)

@@ -2,6 +2,7 @@
 """The verbs in one table; a verb is loaded when it is called."""
 
 import importlib
+import shlex
 import shutil
 from functools import cached_property, partial
 from typing import Annotated, Any
@@ -23,6 +24,9 @@ VERBS = {
     "calibrate": "Measure this machine for 5 s, and write the file from which parallel_for chooses blocks.",
 }
 """The help of each verb. cli/NAME.py has a function NAME, or for `study` an app."""
+
+OF_A_PROGRAM = ("scan", "tune", "explain")
+"""verbs whose words are one program and its arguments"""
 
 NARROW = 80
 """columns below which a table of options would cut their names, so that the help is written without one"""
@@ -68,13 +72,23 @@ def _without_types(get_params: Any, context: Any) -> Any:
 
 
 def _strict(make_parser: Any, context: Any) -> Any:
-    """The parser of a verb; raises UsageError for an option given twice, and for a word that no option takes."""
+    """The parser of a verb; raises UsageError for an option given twice, for a word that no option takes, and without
+    `--` for an option behind a program, which may be the program's."""
     parser = make_parser(context)
     parse = parser.parse_args
 
     def parse_args(args: list[str]) -> Any:
         command = args[args.index("--") + 1 :] if "--" in args else []
-        values, rest, order = parse(args=args)
+        values, rest, order = parse(args=list(args))
+        if context.info_name in OF_A_PROGRAM and "--" not in args:
+            parser.allow_interspersed_args = False
+            words = list(parse(args=list(args))[0].get("words") or ())
+            behind = next((word for word in words[1:] if word.startswith("-")), "")
+            if behind and not any(map(str.isspace, words[0])):
+                line = shlex.join([*args[: len(args) - len(words)], "--", *words])
+                remedy = f"put -- before the program, and options of corescale before it: corescale {context.info_name}"
+                what = f"may be an option of {words[0]} or of corescale"
+                raise UsageError(what, where=behind, remedy=f"{remedy} {line}")
         valued = [each for each in order if each.param_type_name == "option" and not (each.is_flag or each.multiple)]
         if twice := next((each for each in valued if valued.count(each) > 1), None):
             raise UsageError("is given twice", where=" ".join(twice.opts), remedy="give it once")

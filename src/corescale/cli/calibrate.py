@@ -18,7 +18,7 @@ from corescale.calibration import LOOPS_VARIABLE, VARIABLE, file_in_use, file_te
 from corescale.cli.measure import measure
 from corescale.cli.options import must_have
 from corescale.cli.output import console, outputs, printed
-from corescale.declare import studies, study_file
+from corescale.declare import paths, studies, study_file
 from corescale.declare.request import StudyRequest
 from corescale.errors import ExitCode, UsageError
 from corescale.machine import Machine
@@ -73,7 +73,10 @@ def calibrate(
         _fit(machine, *_launched(machine, StudyRequest(runs=runs, out=out, quiet=quiet), levels or ()))
     else:
         if output is None:
-            files.make_folder(standard_file().parent)
+            file = standard_file()
+            if file.is_relative_to(Path.home()) and not paths.is_folder(Path.home()):
+                raise UsageError("no such folder", where=f"HOME={Path.home()}", remedy="name a file by --output")
+            files.make_folder(file.parent)
         _write(machine, output or standard_file(), asked=output is not None, quiet=quiet)
 
 

@@ -49,6 +49,9 @@ def history(
         new = [entry for run in runs for entry in _entries(run, revision, when)]
         if twice := next((one for one in new if [each.series for each in new].count(one.series) > 1), None):
             raise UsageError("is in two of these runs", where=text.clean(twice.name), remedy="add one of them")
+        if same := next((one for one in new for old in known if one.is_again(old)), None):
+            remedy = "measure this commit, or name the other one: --commit"
+            raise UsageError("is in the history as another commit's", where=text.clean(same.name), remedy=remedy)
         known = added(file, new)
     must_have({"--commit": commit and not runs}, "a run")
     if not known:

@@ -51,10 +51,8 @@ def predict(words: list[str], asked: PredictRequest) -> None:
     if asked.layouts:
         asked.must_not_have("--layouts", "names its own p", "cores", "model", "track_record")
         return by_layout(words, asked)
-    found = [_scanned(path, study=bool(asked.overhead)) for path in words]
-    if asked.track_record == (asked.cores is not None):
-        what = "--track-record forecasts nothing new" if asked.track_record else "no number of cores"
-        raise UsageError(what, remedy="give --cores P or --track-record")
+    if asked.track_record and asked.cores is not None:
+        raise UsageError("--track-record forecasts nothing new", remedy=EITHER)
     if asked.track_record:
         asked.must_not_have("--track-record", "a track record is of the model chosen", "model")
         if asked.anyway:
@@ -63,11 +61,16 @@ def predict(words: list[str], asked: PredictRequest) -> None:
         asked.must_not_have("--overhead", "is a model itself", "model")
     if asked.model and asked.model not in MODEL_NAMES:
         raise UsageError(f"no model {asked.model!r}", where="--model", remedy=f"give one of {', '.join(MODEL_NAMES)}")
-    return at_cores(found, asked)
+    return at_cores([_scanned(path, study=bool(asked.overhead)) for path in words], asked)
+
+
+EITHER = "give --cores P or --track-record"
 
 
 def at_cores(found: Sequence[store.Run], asked: PredictRequest) -> None:
-    """Forecasts the time on that many cores; without a number, scores earlier forecasts."""
+    """Forecasts the time on that many cores, or scores earlier forecasts."""
+    if not asked.track_record and asked.cores is None:
+        raise UsageError("no number of cores", remedy=EITHER)
     for run in found:
         if not_read := scan(run.records, run.experiment, models=False).unread if run.experiment.scans else "":
             note(f"{run.folder}: {UNREAD[not_read]}")

@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from corescale.cli.app import VERBS, app
+from corescale.cli.app import OF_A_PROGRAM, VERBS, app
 
 Unreadable: Any = typer.BadParameter.__mro__[2]
 """the exception that typer raises for any usage error (click's, of which newer versions of typer contain a copy)"""
@@ -132,7 +132,7 @@ def _verbs_of_study() -> Mapping[str, Any]:
 
 def _with_dashes(verb: str, words: Sequence[str]) -> str | None:
     """Splits a line without `--` into its options, and the program with its arguments."""
-    if verb not in ("scan", "tune", "explain") or "--" in words:
+    if verb not in OF_A_PROGRAM or "--" in words:
         return None
     rest = list(words[1:])
     for place, word in enumerate(rest):

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 (more than 300 lines: what an experiment makes of its levels)
 """The configurations of an experiment: which there are, and what each launches."""
 
 import functools

@@ -17,11 +17,17 @@ if TYPE_CHECKING:
     from corescale.conclude.block_size.scoring import Scores  # takes half a second to load
 
 
+SENTENCE = 40
+"""columns of a sentence in a table; a longer sentence is folded"""
+
+
 def table(calibration: Calibration) -> Table:
     """A row for each measured constant, with its spread."""
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in ("constant", "value", "spread", "what it is", "so"):
-        shown.add_column(name, justify="right" if name in ("value", "spread") else "left")
+    for name in ("constant", "value", "spread"):
+        shown.add_column(name, justify="left" if name == "constant" else "right")
+    for name in ("what it is", "so"):
+        shown.add_column(name, max_width=SENTENCE)
     for constant in CONSTANTS:
         value = calibration.values.get(constant.name)
         if value is not None:

@@ -4,6 +4,7 @@
 A new column needs a line in SCAN, TUNE or COMPARE. ARCHITECTURE.md lists what else it needs.
 """
 
+import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -205,17 +206,25 @@ def _named(name: str, result: Result) -> tuple[Column, ...]:
     response = result.experiment.response
     heading, form = text.quantity_name(response), Format(text.quantity(response), INTERVAL)
     given = [replace(c, heading=heading, format=form) if c.format is RESPONSE else c for c in TABLES[name]]
-    others = (metric for metric in result.experiment.metrics if f"metric:{metric}" != response)
-    given += map(_metric, others)
+    others = ((name, source) for name, source in result.experiment.metrics.items() if f"metric:{name}" != response)
+    given += itertools.starmap(_metric, others)
     gated = isinstance(result.conclusion, tuple) and any(one.gate for one in result.conclusion)
     return tuple(sorted((c for c in given if gated or c.format is not GATE), key=lambda c: c.importance == DOCUMENT))
 
 
-def _metric(name: str) -> Column:
+METRICS = {
+    "peak-memory": ("bytes", Format(lambda value: (text.memory(value), ""), NUMBER)),
+    "cpu-time": ("s", Format(lambda value: (text.seconds(value), ""), NUMBER)),
+}
+"""unit and format of the metrics of these sources; others are numbers without unit"""
+
+
+def _metric(name: str, source: str) -> Column:
     def of(one: Any, result: Result) -> Value:
         return _of_launches(one, result, lambda record: record.metrics.get(name, math.nan))
 
-    return Column(f"metric_{name}", "", SIX_DIGITS, FULL, "median of the metric", text.clean(name), of=of)
+    unit, form = METRICS.get(source, ("", SIX_DIGITS))
+    return Column(f"metric_{name}", unit, form, FULL, "median of the metric", text.clean(name), of=of)
 
 
 def _reference(found: Sequence[Comparison]) -> Sequence[Comparison]:

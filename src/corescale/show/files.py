@@ -64,6 +64,8 @@ def must_be_ours(file: str, runs: Iterable[Path] = (), kind: str = "report") -> 
         page = f"{Path(file).stem.removesuffix('.html')}.html"
         raise UsageError("is not the name of an HTML page, as a report is", where=file, remedy=f"name it {page}")
     whole = paths.real(file)
+    if any(whole == paths.real(run) for run in runs):
+        raise UsageError("is the run that is shown, and would be lost", where=file, remedy=remedy)
     if any(whole.is_relative_to(paths.real(run)) for run in runs):
         raise UsageError("lies in a run folder, and reports are not written there", where=file, remedy=remedy)
     if _descriptor(Path(file)) is not None or not paths.is_file(file) or whole.stat().st_size == 0:

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 (more than 300 lines: the watchers, and the state that they show)
 """Progress of a run, on stderr only: live on a terminal, otherwise one line for each block, or nothing."""
 
 import sys
@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from threading import Timer
 from typing import Self, TextIO
 
 import numpy as np
@@ -59,9 +60,20 @@ class Plain(Shown):
     def __init__(self, experiment: Experiment, console: Console) -> None:
         super().__init__(experiment, console)
         self.state, self.said = State(experiment), time.monotonic()
+        self.first = Timer(SILENT, self.note, [f"no launch has ended after {SILENT:g} s; {_ends(experiment)}"])
+        self.first.daemon = True
+
+    def __exit__(self, *_: object) -> None:
+        self.first.cancel()
+
+    def launching(self, invocation: Invocation, line: str) -> None:
+        """Starts to wait for the first launch, which may never end."""
+        if self.first.ident is None:
+            self.first.start()
 
     def launched(self, record: Record) -> None:
         """Counts the launch, and prints progress from time to time within a long block."""
+        self.first.cancel()
         super().launched(record)
         self.state.launched(record)
         if time.monotonic() - self.said >= SILENT:
@@ -77,6 +89,13 @@ class Plain(Shown):
     def _say(self, line: str) -> None:
         self.said = time.monotonic()
         self.console.print(Text(text.clean(line)), soft_wrap=True)
+
+
+def _ends(experiment: Experiment) -> str:
+    """What ends a launch that does not end by itself."""
+    limit = experiment.timeout
+    after = f"a launch may take {text.duration(limit)}" if limit else f"{experiment.typed('--timeout')} limits a launch"
+    return f"{after}; Ctrl-C ends all"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +159,7 @@ class Fancy(Plain):
 
     def __exit__(self, *_: object) -> None:
         self.live.stop()
+        super().__exit__()
 
     def __rich__(self) -> RenderableType:
         state = self.state
@@ -152,6 +172,7 @@ class Fancy(Plain):
         return Group(bar, self.running, Text(f"so far: {state.best}", overflow="fold"))
 
     def launching(self, invocation: Invocation, line: str) -> None:
+        super().launching(invocation, line)
         phase = PHASES[invocation.phase]
         self.running = Text(f"{phase}: {text.clean(line)}", style="dim", no_wrap=True, overflow="ellipsis")
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 
 from corescale.conclude.stats import Interval, decide
+from corescale.errors import spelt
 
 Shown = tuple[str, str]
 """A number and its interval, `("1.31x", "[1.27, 1.36]")`; the second is empty if there is no interval."""
@@ -24,7 +25,7 @@ _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]P^_X][^\x07\x1b]*(?:\x07|\
 def clean(text: str) -> str:
     """One printable line: terminal sequences dropped, line breaks as spaces, other control characters spelt out."""
     flat = " ".join(_ESCAPES.sub("", text).split("\n"))
-    return "".join(c if c.isprintable() else " " if c.isspace() else ascii(c)[1:-1] for c in flat)
+    return "".join(c if c.isprintable() else " " if c.isspace() else spelt(c) for c in flat)
 
 
 def seconds(value: float) -> str:

@@ -56,7 +56,7 @@ def test_at_another_confidence_it_says_what_that_takes(tmp_path: Path) -> None:
     record = corescale("predict", run, "--track-record", cwd=tmp_path)
     assert record.stdout.endswith("up to half of its largest, and 8 blocks\n"), record.stderr
     asked = ("predict", run, "--cores", "1", "--model", "amdahl")
-    assert "] at 99%; " in corescale(*asked, cwd=tmp_path).stdout
+    assert "] at 99%\n" in corescale(*asked, cwd=tmp_path).stdout
 
 
 def test_other_runs_and_empty_requests_are_refused(tmp_path: Path) -> None:

@@ -246,3 +246,9 @@ def test_clean_leaves_nothing_to_obey() -> None:
 
 def test_a_result_without_stop_or_environment_is_shown() -> None:
     assert "12 blocks" in printed(replace(samples.RESULTS["scan"](), stop=None, environment={}))
+
+
+def test_a_long_name_costs_no_column() -> None:
+    short, long = (samples.compare_result(names=names) for names in (("a", "b"), (f"a {'x' * 70}", f"b {'y' * 70}")))
+    heads = [next(line for line in printed(made, 100).splitlines() if "command" in line) for made in (short, long)]
+    assert heads[0].split() == heads[1].split()

@@ -12,6 +12,7 @@ from corescale.declare import metric_sources, paths, template
 from corescale.declare.command_line.named_factors import pair
 from corescale.declare.experiment import Command, Experiment, Factor
 from corescale.declare.grid import configurations
+from corescale.declare.outputs import BUILT_IN
 from corescale.declare.programs import bundled
 from corescale.declare.request import CompareRequest, RunRequest, TuneRequest
 from corescale.errors import ProgramError, UsageError
@@ -47,8 +48,10 @@ def must_be_commands(request: CompareRequest, words: Sequence[str]) -> None:
 
 
 def metric(text: str) -> tuple[str, str]:
-    """Name and source of `--metric NAME=SOURCE`."""
+    """Name and source of `--metric NAME=SOURCE`; raises UsageError."""
     name, source = pair(text, "--metric", "NAME=SOURCE")
+    if name in BUILT_IN:
+        raise UsageError(f"a column is named {name} already", where="--metric", remedy="use another name")
     try:
         return name, metric_sources.source(source)
     except ValueError as error:

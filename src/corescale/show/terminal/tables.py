@@ -44,7 +44,8 @@ SHAPES = (
 
 @dataclass(frozen=True)
 class FirstThatFits:
-    """The table in the first shape without folded lines, or the last; below it, a note on what is left out."""
+    """The table in the first shape in which no line is folded, or else in the last; below it, a note on what was left
+    out. Names longer than a third of a line are folded in any shape."""
 
     table: columns.Table
     heads: Callable[[Shape], tuple[Sequence[str], Sequence[str]]]
@@ -55,7 +56,7 @@ class FirstThatFits:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Called by rich."""
         free = options.update(max_width=10_000)
-        tables = {shape: self._made(shape) for shape in SHAPES}
+        tables = {shape: self._made(shape, options.max_width // 3) for shape in SHAPES}
         fitting = [s for s, t in tables.items() if Measurement.get(console, free, t).maximum <= options.max_width]
         shape = [*fitting, SHAPES[-1]][0]
         yield tables[shape]
@@ -63,12 +64,15 @@ class FirstThatFits:
             names = ", ".join(map(text.clean, omitted))
             yield Text(f"{names}: in a wider terminal, or by --json", style="dim")
 
-    def _made(self, shape: Shape) -> Table:
+    def _made(self, shape: Shape, most: int) -> Table:
         shown, (before, behind) = self.table.upto(shape.importance), self.heads(shape)
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", padding=(0, 1), collapse_padding=True)
         left = (*before, *behind) if before != ["p"] else behind
         for name in (*before, *(column.short or column.title for column in shown.columns), *behind):
-            table.add_column(Text(name), justify="left" if name in left else "right", overflow="fold")
+            named = name in left
+            table.add_column(
+                Text(name), justify="left" if named else "right", overflow="fold", max_width=most if named else None
+            )
         for cells in self.rows(shown, shape):
             table.add_row(*cells)
         return table

@@ -53,7 +53,7 @@ TRIES: tuple[Try, ...] = (
         2,
         "corescale: -r: leaves no choice to -m, -M and --width; leave out -r, or -m",
     ),
-    ("corescale scan -r 6 -m 10 -M 3 -- true", 2, "corescale: -m: .* 10 .* 3; write -m 3 -M 10"),
+    ("corescale scan -r 6 -m 10 -M 3 -- true", 2, "corescale: -m: 10 .* 3 .*; write -m 3 -M 10"),
     ("corescale scan -w -1 -- true", 2, "corescale: -w: -1 .*; write -w 1, or leave it out"),
     (
         "printf '\\xef\\xbb\\xbf' > bom.jsonl; corescale history bom.jsonl",
@@ -95,7 +95,7 @@ TRIES: tuple[Try, ...] = (
             "compare true false",
             "scan --shell 'touch made'",
             "explain --shell 'touch made'",
-            "scan --dry-run true >/dev/null",
+            "scan --dry-run 'sleep 0' >/dev/null",
         )
     ),
     ("ls made", 2, ""),
@@ -114,8 +114,8 @@ TRIES: tuple[Try, ...] = (
         for line in (
             "compare -r 1 --export-json /dev/stdout true",
             "compare -r 1 --export-csv - true",
-            "scan -r 1 -t 1 --report /dev/stdout true",
-            "explain --json --no-swap -t 1 --out full true",
+            "scan -r 1 -t 1 --report /dev/stdout 'sleep 0'",
+            "explain --json --no-swap -t 1 --out full 'sleep 0'",
         )
     ),
     ("ls full/explain-*", 0, "1.json"),
@@ -193,8 +193,8 @@ TRIES: tuple[Try, ...] = (
             ),
             ('title = "x";command = "true";omit = { n = 1 }', "3: omit: input should be a list, in . ., not "),
             (
-                'title = "x";command = "true";constraints = ["m <= 1GB"]',
-                "3: constraints: not a constraint: 'm <= 1GB'; ",
+                'title = "x";command = "true";constraints = ["m <= 1XB"]',
+                "3: constraints: not a constraint: 'm <= 1XB'; ",
             ),
             (
                 'title = "x";command = "true";constraints = ["b <= 1"]',

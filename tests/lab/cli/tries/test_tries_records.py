@@ -31,7 +31,7 @@ TRIES: tuple[Try, ...] = (
         0,
         "1 thread: ",
     ),
-    ("corescale scan $'--\\xff' -- true", 2, r"corescale: scan: no such option: --\\udcff"),
+    ("corescale scan $'--\\xff' -- true", 2, r"corescale: scan: no such option: --\\xff"),
     # Records that somebody changed.
     ("corescale report -o r.html kept", 0, ""),
     ("cd /proc && corescale report $OLDPWD/kept", 0, "1 thread: "),
