@@ -226,7 +226,7 @@ def row(seen: Seen, configuration: Configuration, reference: Configuration) -> R
     if reference != configuration:
         ratio = widened(ratio, times, reference, configuration, seen.step)
     grows = math.log(p / p_ref) if experiment.scaling.weak else 0.0
-    ratio = ratio.map(lambda r: r + grows)
+    ratio, ways = ratio.map(lambda r: r + grows), {outcome(record) for record in launches}
     return Row(
         configuration=configuration,
         reference=reference,
@@ -243,13 +243,8 @@ def row(seen: Seen, configuration: Configuration, reference: Configuration) -> R
         wanted_cores=median([_wanted(record) for record in launches if record.ok]),
         running=median([_running(record) for record in launches if record.ok]),
         timing=timing(launches, configuration, experiment.response),
-        ended=_ended(launches),
+        ended=ways.pop() if len(ways) == 1 and not any(record.ok for record in launches) else "",
     )
-
-
-def _ended(launches: Sequence[Record]) -> str:
-    ways = {outcome(record) for record in launches}
-    return ways.pop() if len(ways) == 1 and not any(record.ok for record in launches) else ""
 
 
 def _wanted(record: Record) -> float:

@@ -70,10 +70,10 @@ def together(parts: Sequence[Part]) -> tuple[Experiment, tuple[Record, ...]]:
     """
     first = parts[0].experiment
     for part in parts[1:]:
-        for here, there in _differences(parts[0], part):
-            raise UsageError(
-                f"cannot be seen together: {here} and {there}", where="report", remedy="give runs of one experiment"
-            )
+        alone = part.machine == parts[0].machine
+        pairs = zip_longest(_said(parts[0], alone), _said(part, alone), fillvalue="no other")
+        if other := next((" and ".join(pair) for pair in pairs if pair[0] != pair[1]), ""):
+            raise UsageError(f"cannot be seen together: {other}", where="report", remedy="give runs of one experiment")
     factors = [_merged(name, parts) for name in (factor.name for factor in first.factors)]
     machine = Factor(name="machine", kind="parameter", levels=tuple(dict.fromkeys(part.machine for part in parts)))
     stop = Stop(rule="replicates", confidence=first.stop.confidence)
@@ -89,16 +89,8 @@ def together(parts: Sequence[Part]) -> tuple[Experiment, tuple[Record, ...]]:
     return first.model_copy(update=changed), tuple(_records(parts))
 
 
-def _differences(one: Part, other: Part) -> Iterator[tuple[str, str]]:
-    """The differences between two launches that forbid one number for both, the most telling first."""
-    of_one_machine = one.machine == other.machine
-    for here, there in zip_longest(_said(one, of_one_machine), _said(other, of_one_machine), fillvalue="no other"):
-        if here != there:
-            yield here, there
-
-
 def _said(part: Part, of_one_machine: bool) -> Iterator[str]:
-    """Everything that must be equal, without folders: on another machine, programs and files may be in other ones."""
+    """What must be equal, most telling first; without folders, which on another machine may be others."""
     asked, place = part.experiment, str if of_one_machine else _without_folders
     yield f"a {asked.verb}"
     yield f"{' '.join(factor.name for factor in asked.factors) or 'no factor'} -> {asked.response}"

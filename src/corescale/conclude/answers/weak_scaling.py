@@ -50,20 +50,15 @@ def weak(records: Sequence[Record], experiment: Experiment, declared: Weak) -> W
     times = table(records, experiment.response)
     chosen = [c for c in configurations(experiment) if c in times.configurations and not experiment.is_serial(c)]
     chosen.sort(key=lambda c: c.layout.p)
-    works = {c: _work(records, experiment, c) for c in chosen}
+    works = {c: work_of(experiment, c) for c in chosen}
+    reported = {c: median([r.work for r in of(records, c) if r.ok and r.work]) for c in chosen}
     groups: dict[tuple[object, ...], list[Configuration]] = {}
     for c in chosen:
         groups.setdefault((experiment.beside_p(c, declared.load, declared.work), c.layout.p), []).append(c)
     return WeakScaling(
-        uneven(experiment, {c: work for c, (work, _) in works.items()})
-        or uneven(experiment, {c: work for c, (_, work) in works.items()}, "the program reports"),
-        tuple(_line(times, group, {c: works[c][0] for c in group}, declared, experiment) for group in groups.values()),
+        uneven(experiment, works) or uneven(experiment, reported, "the program reports"),
+        tuple(_line(times, group, works, declared, experiment) for group in groups.values()),
     )
-
-
-def _work(records: Sequence[Record], experiment: Experiment, c: Configuration) -> tuple[float, float]:
-    """The work as declared, and as reported."""
-    return work_of(experiment, c), median([r.work for r in of(records, c) if r.ok and r.work])
 
 
 def _line(
