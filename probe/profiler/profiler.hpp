@@ -139,8 +139,7 @@ void finish();
 void confine();  // finishes before the program forbids itself calls of the system
 
 // signals.cpp
-// The C library's SIGSETXID, with which it has all threads change their user. A program may use any other signal, even SIGURG, which is
-// ignored by default, and wait for it.
+// The C library's SIGSETXID, with which it has all threads change their user. A program may use or wait for any other signal, even SIGURG, which is ignored by default.
 inline constexpr int signal_of_ticks = __SIGRTMIN + 1;
 using Handler = void(int, siginfo_t*, void*);
 void take_signal(Handler* tick);

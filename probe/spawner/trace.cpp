@@ -118,7 +118,7 @@ void tracer::drain(double now) {
   go_on(now);
 }
 
-/// Handles a stop: an event that we asked for, a group-stop, in which the process stays stopped, or a signal to pass on.
+/// Handles a stop: an event that we asked for, a signal to pass on, or a group-stop, which lasts.
 void tracer::handle_stop(pid_t thread, int status, double now) {
   const int signal = WSTOPSIG(status), event = status >> 16;
   process_of(thread);

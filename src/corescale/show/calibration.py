@@ -79,8 +79,8 @@ def fitted(found: Scores, calibrated: Mapping[str, float]) -> Table:
     """The constants from a fit to all cases, next to the constants that calibrate measured directly."""
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, title="constants of loop time, fitted to all cases")
     shown.caption = (
-        "Constants that no loop here determines are left out. A fitted one explains times, whatever else is in them;\n"
-        "a calibrated one was measured by itself."
+        "Constants that no loop here determines are left out. A fitted one is chosen to match loop times,\n"
+        "so it has other costs, too; a calibrated one was measured by itself."
     )
     for name in ("constant", "fitted", "calibrated", "fitted / calibrated"):
         shown.add_column(name, justify="left" if name == "constant" else "right")

@@ -103,7 +103,7 @@ def test_machines_are_sides_though_they_share_no_block() -> None:
     assert [one.verdict for one in said] == ["holds", "holds"] and all(one.ratio.covers(4) for one in said)
     alone = answers(frame(slow, EXPERIMENT, "amd"), EXPERIMENT, Finding.model_validate(by_machine))
     assert {(one.verdict, one.why) for one in alone} == {
-        ("not on this machine", "nothing was measured at machine=intel")
+        ("not on this machine", "no launch of the run has machine=intel")
     }
 
 

@@ -9,7 +9,7 @@ namespace corescale::inline v0 {
 struct team_place {
   const void* team = nullptr;  ///< Which team: the same for all of its threads, null outside of every worker.
   std::size_t id = 0;          ///< The thread's id.
-  std::size_t num_threads = 1;  ///< How many run this worker together: n, or the k of work(k, worker).
+  std::size_t num_threads = 1;  ///< Number of threads that run this worker: n, or the k of work(k, worker).
 };
 
 /// The calling thread's place in the innermost team whose worker it runs.

@@ -52,7 +52,7 @@ def _answer(
     for side in (finding.a, finding.b or {}):
         of_side = rows[selected(rows, side) & rows["_log"].notna()]
         if of_side.empty:
-            return missing(finding, at, f"nothing was measured at {said(side)}")
+            return missing(finding, at, f"no launch of the run has {said(side)}")
         levels.append((said(side), _level(of_side, finding, confidence)))
     (_, a), (_, b) = levels
     ratio = _ratio(a, b)

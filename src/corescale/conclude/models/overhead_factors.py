@@ -166,7 +166,7 @@ def choose(
             reasons.append(str(error))
     if not fits:
         return OverheadChoice(None, (), "no fit: " + "; ".join(reasons))
-    best, statement = fits[0], "it is the only fit that these configurations determine"
+    best, statement = fits[0], "the configurations are too few for any other model"
     for rival in fits[1:]:
         names, verb = " and ".join(rival.factors), "are" if len(rival.factors) > 1 else "is"
         if surely_better(rival, best):
