@@ -122,6 +122,8 @@ ON_48_CORES: dict[tuple[str, str], tuple[Truth, Truth]] = {
         but(1.1, threading="pthread_barrier", **MANY), but(1.1, threading="openmp", **MANY)),
     (NEWTON, "openmp_beats_boost_barrier"): (
         but(1.1, threading="boost_barrier", **MANY), but(1.1, threading="openmp", **MANY)),
+    (NEWTON, "implementation_is_why"): (
+        but(1.1, threading="pthread_barrier", **MANY), but(1.1, threading="spin", **MANY)),
     (CPPAD, "holding_pays"): (but(1.2, tape="cppad_unheld", **MANY), but(0.8, tape="cppad_unheld", **MANY)),
 }  # fmt: skip
 """the same of claims about the source's 48 threads"""
@@ -196,6 +198,28 @@ def test_before_the_knees_more_threads_take_no_longer(name: str) -> None:
     assert verdicts(NEWTON, name, perfect, 48, few) == {"holds"}
     worse = but(4, perfect, threads=NO_WORSE[name][-1])
     assert verdicts(NEWTON, name, worse, 48, few) == {"does not hold"}
+
+
+TEN_TIMES = {
+    "knee_of_figure_3": ("no_knee_with_ten_times_the_terms_by_hand", 15, 4.5),
+    "knee_of_figure_4": ("no_knee_with_ten_times_the_terms_with_ad", 10, 1.4),
+}
+"""the finding about ten times the terms, the threads at the knee, and the terms that a thread costs with such a knee"""
+
+
+@pytest.mark.parametrize("knee", TEN_TIMES)
+def test_a_knee_for_lack_of_terms_is_told_from_one_at_so_many_threads(knee: str) -> None:
+    name, last, cost = TEN_TIMES[knee]
+    few = ["threads=1,10,15,24,48"]
+
+    def terms(c: Configuration, cores: int) -> float:
+        return perfect(c, cores) + cost * c.layout.p
+
+    def threads(c: Configuration, cores: int) -> float:
+        return perfect(c, min(cores, last)) * (1.2 if c.layout.p > last else 1)
+
+    assert [verdicts(NEWTON, one, terms, 48, few) for one in (knee, name)] == [{"holds"}, {"holds"}]
+    assert [verdicts(NEWTON, one, threads, 48, few) for one in (knee, name)] == [{"holds"}, {"does not hold"}]
 
 
 @pytest.mark.parametrize("name", KNEES)

@@ -184,6 +184,7 @@ HOLDS_AND_FAILS: dict[tuple[str, str], tuple[Truth, Truth, int]] = {
         but(1.1, OMP_WAIT_POLICY="passive"), but(0.9, OMP_WAIT_POLICY="passive"), 2),
     ("remedies", "placement"): (but(0.9, bind="close:cores"), but(1.1, bind="close:cores"), 2),
     ("threads_and_mpi_bandwidth", "one_core_reads_at_its_bandwidth"): (reading(0.95), reading(0.6), 2),
+    ("threads_and_mpi_bandwidth", "shared_memory_helps_the_eigenvector"): (but(1.1, ranks=24), but(0.9, ranks=24), 24),
     ("threads_and_mpi_annealing", "ring_as_allgather"): (even, but(1.3, metric="seconds", exchange="ring"), 4),
     ("threads_and_mpi_matrix", "size_of_nine_tenths_by_system"): (
         nine_tenths(lambda c: 200 if c["threading"] == "ports" else 400),
@@ -193,7 +194,10 @@ HOLDS_AND_FAILS: dict[tuple[str, str], tuple[Truth, Truth, int]] = {
         product(lambda c: 20 * c.layout.p / float(c["size"])), 2),
 }  # fmt: skip
 """a truth at which a finding holds, one at which it does not, and how many cores there are"""
-LEVELS = {("threads_and_mpi_annealing", "ring_as_allgather"): ("ranks=1,4",)}
+LEVELS = {
+    ("threads_and_mpi_annealing", "ring_as_allgather"): ("ranks=1,4",),
+    ("threads_and_mpi_bandwidth", "shared_memory_helps_the_eigenvector"): ("threads=1,24", "ranks=1,24"),
+}
 
 
 @pytest.mark.parametrize(("study", "name"), HOLDS_AND_FAILS)
@@ -202,6 +206,12 @@ def test_a_finding_holds_where_it_is_true_and_fails_where_it_is_not(study: str, 
     levels = LEVELS.get((study, name), ())
     assert verdicts(study, name, true, cores, levels) - {ABSENT} == {"holds"}
     assert verdicts(study, name, false, cores, levels) - {ABSENT} == {"does not hold"}
+
+
+def test_ranks_of_two_cores_do_not_answer_for_a_node() -> None:
+    assert verdicts("threads_and_mpi_bandwidth", "shared_memory_helps_the_eigenvector", but(1.1, ranks=2), 2) == {
+        ABSENT
+    }
 
 
 @pytest.mark.parametrize(("sizes", "verdict"), [((600, 150), "holds"), ((300, 250), "does not hold")])

@@ -131,6 +131,16 @@ def test_what_the_source_says_is_true_of_its_machine() -> None:
         assert {one.verdict for one in said(name, source)} == {"holds"}
 
 
+def test_a_small_load_for_which_threads_add_less_is_not_laid_to_flat_overhead() -> None:
+    """On 16 threads a unit of load takes a tenth of a fifth of a second longer, but at load 1 nothing is added."""
+
+    def short(c: Configuration) -> float:
+        return 0.2 * weak(c) * (1.1 if c["threads"] == 16 and c["load"] != 1 else 1)
+
+    assert {one.verdict for one in said("small_load_scales_better", short)} == {"holds"}
+    assert {one.verdict for one in said("threads_add_as_much_to_small_loads", short)} == {"does not hold"}
+
+
 def test_loads_that_differ_both_ways_are_not_equal_on_average() -> None:
     apart = but(1.2, but(1 / 1.2, load=16, threads=4), load=4, threads=4)
     assert {one.verdict for name in ("loads_alike", "larger_loads_alike") for one in said(name, apart)} == {
