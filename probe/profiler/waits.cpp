@@ -28,11 +28,34 @@ auto waited(State state, Real* real, Given... given) {
   return real(given...);
 }
 
-// A lock that is free costs no reading of clocks.
+// A call that asks only what is there already is no wait.
+template <class Real, class... Given>
+auto waited_if(bool waits, State state, Real* real, Given... given) {
+  return waits ? waited(state, real, given...) : real(given...);
+}
+constexpr timespec no_time = {};
+bool waits_for(const timespec* length) { return !length || length->tv_sec || length->tv_nsec; }
+
+// What can be had without waiting costs no reading of clocks. `found`: what a call that does not wait has found; 0 is nothing.
+template <class Real, class... Given>
+int found_or_waited(int found, bool waits, Real* real, Given... given) {
+  return found || !waits ? found : waited(blocked, real, given...);
+}
+
+// The same of a lock that is free.
 template <class Lock, class... Given>
 int lock_or_wait(int (*attempt)(Lock*), int (*lock_by)(Lock*, Given...), Lock* lock, Given... given) {
   const int result = attempt(lock);
   return result == EBUSY ? waited(locking, lock_by, lock, given...) : result;
+}
+
+// The same of a semaphore that can be taken.
+template <class... Given>
+int take_or_wait(int (*attempt)(sem_t*), int (*take_by)(sem_t*, Given...), sem_t* semaphore, Given... given) {
+  const int error = errno;
+  if (attempt(semaphore) == 0) return 0;
+  errno = error;
+  return waited(event, take_by, semaphore, given...);
 }
 
 struct {
@@ -80,14 +103,16 @@ CORESCALE_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
 }
 
 CORESCALE_EXPORT int pthread_mutex_timedlock(pthread_mutex_t* mutex, const timespec* until) noexcept {
+  REAL(pthread_mutex_trylock, int(pthread_mutex_t*));
   REAL(pthread_mutex_timedlock, int(pthread_mutex_t*, const timespec*));
-  return waited(locking, real_pthread_mutex_timedlock, mutex, until);
+  return lock_or_wait(real_pthread_mutex_trylock, real_pthread_mutex_timedlock, mutex, until);
 }
 
 CORESCALE_EXPORT int pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clock,
                                              const timespec* until) noexcept {
+  REAL(pthread_mutex_trylock, int(pthread_mutex_t*));
   REAL(pthread_mutex_clocklock, int(pthread_mutex_t*, clockid_t, const timespec*));
-  return waited(locking, real_pthread_mutex_clocklock, mutex, clock, until);
+  return lock_or_wait(real_pthread_mutex_trylock, real_pthread_mutex_clocklock, mutex, clock, until);
 }
 
 CORESCALE_EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t* lock) noexcept {
@@ -176,15 +201,19 @@ CORESCALE_EXPORT int pthread_join(pthread_t thread, void** value) {
 CORESCALE_EXPORT int sem_wait(sem_t* semaphore) {
   REAL(sem_trywait, int(sem_t*));
   REAL_NEW(sem_wait, "GLIBC_2.2.5", int(sem_t*));
-  const int error = errno;
-  if (real_sem_trywait(semaphore) == 0) return 0;
-  errno = error;
-  return waited(event, real_sem_wait, semaphore);
+  return take_or_wait(real_sem_trywait, real_sem_wait, semaphore);
 }
 
 CORESCALE_EXPORT int sem_timedwait(sem_t* semaphore, const timespec* until) {
+  REAL(sem_trywait, int(sem_t*));
   REAL(sem_timedwait, int(sem_t*, const timespec*));
-  return waited(event, real_sem_timedwait, semaphore, until);
+  return take_or_wait(real_sem_trywait, real_sem_timedwait, semaphore, until);
+}
+
+CORESCALE_EXPORT int sem_clockwait(sem_t* semaphore, clockid_t clock, const timespec* until) {
+  REAL(sem_trywait, int(sem_t*));
+  REAL(sem_clockwait, int(sem_t*, clockid_t, const timespec*));
+  return take_or_wait(real_sem_trywait, real_sem_clockwait, semaphore, clock, until);
 }
 
 CORESCALE_EXPORT int mtx_lock(mtx_t* mutex) {
@@ -205,8 +234,10 @@ CORESCALE_EXPORT int cnd_timedwait(cnd_t* condition, mtx_t* mutex, const timespe
 }
 
 CORESCALE_EXPORT int mtx_timedlock(mtx_t* mutex, const timespec* until) {
+  REAL(mtx_trylock, int(mtx_t*));
   REAL(mtx_timedlock, int(mtx_t*, const timespec*));
-  return waited(locking, real_mtx_timedlock, mutex, until);
+  const int result = real_mtx_trylock(mutex);
+  return result == thrd_busy ? waited(locking, real_mtx_timedlock, mutex, until) : result;
 }
 
 CORESCALE_EXPORT int thrd_join(thrd_t thread, int* result) {
@@ -241,37 +272,44 @@ CORESCALE_EXPORT unsigned sleep(unsigned length) {
 
 CORESCALE_EXPORT int poll(pollfd* files, nfds_t count, int milliseconds) {
   REAL(poll, int(pollfd*, nfds_t, int));
-  return milliseconds ? waited(blocked, real_poll, files, count, milliseconds)
-                      : real_poll(files, count, milliseconds);
+  const int found = real_poll(files, count, 0);
+  return found_or_waited(found, milliseconds != 0, real_poll, files, count, milliseconds);
 }
 
 CORESCALE_EXPORT int ppoll(pollfd* files, nfds_t count, const timespec* length, const sigset_t* mask) {
   REAL(ppoll, int(pollfd*, nfds_t, const timespec*, const sigset_t*));
-  return waited(blocked, real_ppoll, files, count, length, mask);
+  const int found = real_ppoll(files, count, &no_time, mask);
+  return found_or_waited(found, waits_for(length), real_ppoll, files, count, length, mask);
 }
 
 CORESCALE_EXPORT int epoll_wait(int file, epoll_event* events, int most, int milliseconds) {
   REAL(epoll_wait, int(int, epoll_event*, int, int));
-  return milliseconds ? waited(blocked, real_epoll_wait, file, events, most, milliseconds)
-                      : real_epoll_wait(file, events, most, milliseconds);
-}
-
-CORESCALE_EXPORT int select(int count, fd_set* read, fd_set* write, fd_set* other, timeval* length) {
-  REAL(select, int(int, fd_set*, fd_set*, fd_set*, timeval*));
-  return waited(blocked, real_select, count, read, write, other, length);
+  const int found = real_epoll_wait(file, events, most, 0);
+  return found_or_waited(found, milliseconds != 0, real_epoll_wait, file, events, most, milliseconds);
 }
 
 CORESCALE_EXPORT int epoll_pwait(int file, epoll_event* events, int most, int milliseconds,
                                  const sigset_t* mask) {
   REAL(epoll_pwait, int(int, epoll_event*, int, int, const sigset_t*));
-  return milliseconds ? waited(blocked, real_epoll_pwait, file, events, most, milliseconds, mask)
-                      : real_epoll_pwait(file, events, most, milliseconds, mask);
+  const int found = real_epoll_pwait(file, events, most, 0, mask);
+  return found_or_waited(found, milliseconds != 0, real_epoll_pwait, file, events, most, milliseconds, mask);
+}
+
+CORESCALE_EXPORT int select(int count, fd_set* read, fd_set* write, fd_set* other, timeval* length) {
+  REAL(select, int(int, fd_set*, fd_set*, fd_set*, timeval*));
+  const bool waits = !length || length->tv_sec || length->tv_usec;
+  return waited_if(waits, blocked, real_select, count, read, write, other, length);
 }
 
 CORESCALE_EXPORT int pselect(int count, fd_set* read, fd_set* write, fd_set* other, const timespec* length,
                              const sigset_t* mask) {
   REAL(pselect, int(int, fd_set*, fd_set*, fd_set*, const timespec*, const sigset_t*));
-  return waited(blocked, real_pselect, count, read, write, other, length, mask);
+  return waited_if(waits_for(length), blocked, real_pselect, count, read, write, other, length, mask);
+}
+
+CORESCALE_EXPORT int sigsuspend(const sigset_t* mask) {
+  REAL(sigsuspend, int(const sigset_t*));
+  return waited(blocked, real_sigsuspend, mask);
 }
 
 CORESCALE_EXPORT pid_t wait(int* status) {
@@ -281,14 +319,22 @@ CORESCALE_EXPORT pid_t wait(int* status) {
 
 CORESCALE_EXPORT pid_t waitpid(pid_t child, int* status, int options) {
   REAL(waitpid, pid_t(pid_t, int*, int));
-  return options & WNOHANG ? real_waitpid(child, status, options)
-                           : waited(joining, real_waitpid, child, status, options);
+  return waited_if(!(options & WNOHANG), joining, real_waitpid, child, status, options);
+}
+
+CORESCALE_EXPORT pid_t wait3(int* status, int options, rusage* used) noexcept {
+  REAL(wait3, pid_t(int*, int, rusage*));
+  return waited_if(!(options & WNOHANG), joining, real_wait3, status, options, used);
 }
 
 CORESCALE_EXPORT pid_t wait4(pid_t child, int* status, int options, rusage* used) noexcept {
   REAL(wait4, pid_t(pid_t, int*, int, rusage*));
-  return options & WNOHANG ? real_wait4(child, status, options, used)
-                           : waited(joining, real_wait4, child, status, options, used);
+  return waited_if(!(options & WNOHANG), joining, real_wait4, child, status, options, used);
+}
+
+CORESCALE_EXPORT int waitid(idtype_t which, id_t child, siginfo_t* found, int options) {
+  REAL(waitid, int(idtype_t, id_t, siginfo_t*, int));
+  return waited_if(!(options & WNOHANG), joining, real_waitid, which, child, found, options);
 }
 
 CORESCALE_EXPORT int sched_yield() noexcept {

@@ -72,14 +72,21 @@ def test_a_wait_that_a_handler_makes_within_another_leaves_none_open() -> None:
     assert awkward("wait_in_a_handler", threads=1).ledger.rows["computing"] > 0.8 * SECOND
 
 
+CALLS = """
+import ctypes, os, threading, time
+c, half, none = ctypes.CDLL(None), (ctypes.c_long * 2)(0, 500_000_000), (ctypes.c_long * 2)()
+some, free, held = (ctypes.c_char * 64)(), (ctypes.c_char * 64)(), threading.Lock()
+held.acquire()
+"""
+
+
 @pytest.mark.parametrize("call", [
     "c.ppoll(None, 0, half, None)", "c.pselect(0, None, None, None, half, None)",
-    "c.epoll_pwait(c.epoll_create1(0), some, 1, 500, None)", "os.wait()", "os.waitpid(child, 0)", "os.wait4(child, 0)",
+    "c.epoll_pwait(c.epoll_create1(0), some, 1, 500, None)", "held.acquire(timeout=0.5)",
+    "os.wait()", "os.waitpid(child, 0)", "os.wait3(0)", "os.wait4(child, 0)", "os.waitid(os.P_ALL, 0, os.WEXITED)",
 ])  # fmt: skip
 def test_waits_for_descriptors_and_children_are_seen(call: str) -> None:
-    code = f"""
-import ctypes, os, time
-c, half, some = ctypes.CDLL(None), (ctypes.c_long * 2)(0, 500_000_000), (ctypes.c_char * 64)()
+    code = f"""{CALLS}
 child = os.fork() if "os." in {call!r} else -1
 if child:
     {call}
@@ -89,6 +96,27 @@ else:
     profile = min(see(sys.executable, "-c", code).launch.profiles, key=lambda one: one.started)
     state = "joining" if "os." in call else "blocked"
     assert profile.threads[0].spent.get(state, 0.0) == pytest.approx(0.5, abs=0.2)
+
+
+@pytest.mark.parametrize("call", [
+    "c.poll(None, 0, 0)", "c.ppoll(None, 0, none, None)", "c.select(0, None, None, None, none)",
+    "c.pselect(0, None, None, None, none, None)", "c.epoll_wait(descriptor, some, 1, 0)",
+    "c.pthread_mutex_timedlock(free, half); c.pthread_mutex_unlock(free)",
+    "c.sem_post(free); c.sem_timedwait(free, half)", "c.waitpid(-1, None, os.WNOHANG)",
+    "c.poll(readable, 1, -1)", "c.ppoll(readable, 1, None, None)", "c.epoll_wait(full, some, 1, -1)",
+    "c.epoll_pwait(full, some, 1, -1, None)",
+])  # fmt: skip
+def test_calls_that_find_what_they_ask_for_are_no_waits(call: str) -> None:
+    code = f"""{CALLS}
+import select
+descriptor, poller = c.epoll_create1(0), select.epoll()
+number = c.eventfd(1, 0)
+poller.register(number, select.EPOLLIN)
+full, readable = poller.fileno(), (ctypes.c_int * 2)(number, select.POLLIN)
+for _ in range(100):
+    {call}
+"""
+    assert sum(see(sys.executable, "-c", code).profile.threads[0].calls.values()) < 100
 
 
 def test_a_main_thread_that_leaves_ends_then() -> None:
