@@ -127,6 +127,7 @@ void begin_child();
 
 // timeline.cpp
 void open_timeline(const char* folder);
+void begin_timeline();
 void log(State state, std::int64_t length,
          const Stack* place = nullptr);  // an event of the calling thread that ends now
 

@@ -62,6 +62,14 @@ void look_at(Thread& thread) {
     thread.queued = wait;
 }
 
+// What came before it is the profiler's time.
+void begin_time() {
+  Header& header = file->header;
+  header.started = header.ended = now();
+  header.first_cycle = header.last_cycle = cycles();
+  begin_timeline();
+}
+
 void occupy(Thread& thread) {
   if (thread.id) ++thread.others;
   thread.cpu_before -= thread.cpu;
@@ -140,6 +148,7 @@ void begin_main_thread() {
   thread->cpu_before = cpu_now();  // the time that this process used before it executed the program
   thread->queued_before = queued("/proc/thread-self/schedstat");
   thread->faults_before = faults();
+  begin_time();
   occupy(*thread);
 }
 

@@ -72,6 +72,7 @@ void open_timeline(const char* folder) {
                           ? mmap(nullptr, sizeof(Timeline), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0)
                           : MAP_FAILED;
   if (place != MAP_FAILED) {
+    madvise(place, sizeof(Timeline), MADV_RANDOM);  // no pages around those that are written
     line = static_cast<Timeline*>(place);
     whole_line = false;
     if (!room(line)) {
@@ -84,7 +85,10 @@ void open_timeline(const char* folder) {
   if (!line) return;
   line->process = getpid();
   line->version = timeline_format;
-  line->started = file->header.started;
+}
+
+void begin_timeline() {
+  if (line) line->started = file->header.started;
 }
 
 void log(State state, std::int64_t length, const Stack* place) {
