@@ -13,9 +13,11 @@ from corescale.records import Level
 
 WORTH = 0.01
 """smallest share of the thread-seconds that is worth a launch"""
-COMBINED = 0.05
-"""smallest share of the thread-seconds for which a race combines a factor's levels with those of others: a race decides
-differences of 2%, and an allocator gives back 0.4 of its row (docs/results/remedies.md)"""
+DECIDED = 0.02
+"""smallest difference that a race decides: a factor that may give back this share of the thread-seconds is combined
+with others"""
+BY_ALLOCATOR = 0.4
+"""share of its row that an allocator gives back (docs/results/remedies.md); another change may give back all"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +26,12 @@ class Change:
 
     words: str
     rows: tuple[LedgerRow, ...]
+    most: float = 1.0
+    """largest share of these rows that it gives back"""
 
 
 CHANGES = {
-    "allocator": Change("the allocator", (LedgerRow.ALLOCATING,)),
+    "allocator": Change("the allocator", (LedgerRow.ALLOCATING,), BY_ALLOCATOR),
     "GLIBC_TUNABLES": Change("the size of pages", (LedgerRow.COMPUTING, LedgerRow.INFLATED, LedgerRow.ALLOCATING)),
     "bind": Change("the placement", (LedgerRow.INFLATED, LedgerRow.QUEUED)),
     "OMP_WAIT_POLICY": Change("the wait policy", (LedgerRow.BARRIER, LedgerRow.SPINNING)),
@@ -60,18 +64,19 @@ def chances(
 def _chance(name: str, shares: Mapping[str, float], *, compared: bool, one_thread: bool) -> Chance:
     if one_thread and name in SETTINGS and SETTINGS[name].threaded:
         return Chance(name, likely=False, why="no program of the launch started a second thread")
-    rows: tuple[LedgerRow, ...] = (LedgerRow.ALLOCATING,) if name in SETTINGS else ()  # only an allocator reads these
-    rows = CHANGES[name].rows if name in CHANGES else rows
-    if not rows:
+    # Only an allocator reads a setting that is not in CHANGES.
+    change = CHANGES.get(name, CHANGES["allocator"] if name in SETTINGS else None)
+    if change is None:
         return Chance(name, likely=True, why="the ledger does not limit its gain")
-    if LedgerRow.INFLATED in rows and not compared:
+    if LedgerRow.INFLATED in change.rows and not compared:
         return Chance(name, likely=True, why=f"{LedgerRow.INFLATED} is not known without a launch with 1 thread")
     # Any part of computing may be TLB misses, which the levels alone show.
-    rows = tuple(row for row in rows if row is not LedgerRow.COMPUTING)
+    rows = tuple(row for row in change.rows if row is not LedgerRow.COMPUTING)
     # Another program's share is not a share of this one's.
     given = 1.0 if LedgerRow.QUEUED in rows else 1.0 - shares[LedgerRow.QUEUED]
     share = sum(shares[row] for row in rows) / given if given > 0 else 1.0
-    return Chance(name, likely=share >= COMBINED, why=f"{share:.1%} of its thread-seconds are {' or '.join(rows)}")
+    likely = share * change.most >= DECIDED
+    return Chance(name, likely, why=f"{share:.1%} of its thread-seconds are {' or '.join(rows)}")
 
 
 @dataclass(frozen=True, slots=True)
