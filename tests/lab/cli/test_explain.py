@@ -3,8 +3,10 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -270,11 +272,22 @@ os.execv(sys.executable, [sys.executable, "-m", "corescale", *sys.argv[1:]])
 """
 
 
-def test_without_privileges_and_perf_events_there_are_rows_and_places(tmp_path: Path) -> None:
+@pytest.mark.parametrize("user", ["", "nobody"])
+def test_without_privileges_and_perf_events_there_are_rows_and_places(user: str) -> None:
     """As for an ordinary user where perf_event_paranoid is 4, which a test may not set for the whole machine."""
+    if user and os.geteuid() != 0:
+        pytest.skip("only root can start a program as another user, and this user is an ordinary one")
+    another: dict[str, Any] = {"user": user, "extra_groups": []} if user else {}
+    imports = ["env", sys.executable, "-c", "import corescale"]
+    if subprocess.run(imports, check=False, capture_output=True, **another).returncode:
+        pytest.skip(f"{user} may not read {sys.executable} and what it imports")
     words = ("explain", "--json", "--no-swap", "-t", "1", "--", KNOWN, "malloc", "threads", "1", "0.3")
     line = [sys.executable, "-c", AS_AN_ORDINARY_USER, *words]
-    done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=False)
+    with tempfile.TemporaryDirectory() as folder:
+        if user:
+            shutil.chown(folder, user)
+        there = os.environ | {"HOME": folder}
+        done = subprocess.run(line, cwd=folder, env=there, capture_output=True, text=True, check=False, **another)
     assert done.returncode == ExitCode.OK, done.stderr
     rows = whole(done.stdout)["rows"]
     assert rows["allocating"]["seconds"] > 0.1 * rows["computing"]["seconds"]
