@@ -139,7 +139,7 @@ def main() -> None:
         print(f"| {remedy} | {returned(found, remedy):.2f} |")
     print("\n| rule | right | tried | missed | certainly slower | share of the possible gain |\n|" + "---|" * 6)
     print(grade(found, "learnt from the other workloads", rule))
-    print(grade(found, "its rows have 1% or more, as `tune --explain`", lambda one: one.share >= LISTENS))
+    print(grade(found, "its rows have 1% or more, as the swaps of explain", lambda one: one.share >= LISTENS))
     print(grade(found, "try every remedy", lambda one: True))
 
 
