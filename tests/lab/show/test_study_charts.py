@@ -59,6 +59,11 @@ def test_panels_that_share_a_range_cut_no_bar() -> None:
         assert low == 0 and all(patch.get_height() <= high for patch in axes.patches)  # type: ignore[attr-defined]
 
 
+def test_a_single_panel_says_of_which_levels_it_is() -> None:
+    (chart,) = of(lines(facet=("load", "allocator"), where={"load": "max", "allocator": "system"}))
+    assert len(chart.panels) == 1 and "load=16 · system" in re.findall(r">([^<>]+)<", drawing.svg(chart))
+
+
 def test_launches_without_what_x_counts_stand_at_0_of_every_panel() -> None:
     rows = samples.grid_frame()
     (chart,) = of(lines(facet=("allocator",), at_zero={"allocator": "system"}))

@@ -127,8 +127,8 @@ def _figure(chart: Chart, new: NewFigure = Figure) -> Figure:
         axes = grid[rows.index(panel.row)][columns.index(panel.column)]
         axes.set_visible(True)
         _panel(axes, chart, panel)
-        if len(chart.panels) > 1:
-            axes.set_title(" · ".join(filter(None, (panel.row, panel.column))), fontsize=10.5, color=MUTED)
+        place = "center" if len(chart.panels) > 1 else "left"  # next to a notice, if there is one panel
+        axes.set_title(" · ".join(filter(None, (panel.row, panel.column))), loc=place, fontsize=10.5, color=MUTED)
     for axes in grid.flat:  # after all is drawn, because setting a limit keeps a shared range from growing
         if chart.y.zero and not chart.turned and axes.get_ylim()[0] > -0.05 * axes.get_ylim()[1]:
             axes.set_ylim(bottom=0)
