@@ -2,19 +2,35 @@
 """The sources of metrics, a table for help, messages and the schema of study files; what a response may be."""
 
 import re
+from dataclasses import dataclass
 
 from corescale.errors import nearest
 
+
+@dataclass(frozen=True)
+class MetricSource:
+    """One source of metrics."""
+
+    key: str = ""
+    """what follows its colon, if anything; a source with a key is the `gives` of a source in observe/"""
+    absent: str = "only a lower bound is known here"
+    """what a message says if no launch gave a metric of it: what to do, or the reason"""
+
+
 METRIC_SOURCES = {
-    "stdout-size": "", "peak-memory": "", "cpu-time": "", "output": "KEY", "counter": "EVENT", "explain": "KIND"
-}  # fmt: skip
-"""Each source, and what follows its colon, if anything. A source with a key is the `gives` of a source in observe/."""
-UNKEYED = tuple(name for name, key in METRIC_SOURCES.items() if not key)
+    "stdout-size": MetricSource(),
+    "peak-memory": MetricSource(),
+    "cpu-time": MetricSource(),
+    "output": MetricSource("KEY", 'let it print a line such as {{"{key}": 1.5}}'),
+    "counter": MetricSource("EVENT", "no counter of the processor was free"),
+    "explain": MetricSource("KIND", "no profiler could be loaded into it, or the disk was full"),
+}
+UNKEYED = tuple(name for name, each in METRIC_SOURCES.items() if not each.key)
 """sources that every launch has"""
 
-_KEYED = "|".join(name for name, key in METRIC_SOURCES.items() if key)
+_KEYED = "|".join(name for name, each in METRIC_SOURCES.items() if each.key)
 PATTERN = rf"^({'|'.join(UNKEYED)}|({_KEYED}):[A-Za-z_][\w.-]*)$"
-WRITTEN = tuple(f"{name}:{key}" if key else name for name, key in METRIC_SOURCES.items())
+WRITTEN = tuple(f"{name}:{each.key}" if each.key else name for name, each in METRIC_SOURCES.items())
 """the sources as they are typed"""
 
 RESPONSE = r"^(wall|region:.+|metric:.+)$"
@@ -41,8 +57,4 @@ def response(text: str) -> str:
 def given_by(source: str) -> str:
     """What a message says if no launch gave a metric of this source: what to do, or the reason."""
     name, _, key = source.partition(":")
-    if name == "output":
-        return f'let it print a line such as {{"{key}": 1.5}}'
-    if name == "explain":
-        return "no profiler could be loaded into it, or the disk was full"
-    return f"{name} is only a lower bound here"
+    return METRIC_SOURCES[name].absent.format(key=key)
