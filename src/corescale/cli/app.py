@@ -93,7 +93,7 @@ def _strict(make_parser: Any, context: Any) -> Any:
         if twice := next((each for each in valued if valued.count(each) > 1), None):
             raise UsageError("is given twice", where=" ".join(twice.opts), remedy="give it once")
         words = list(values.get("words") or ())
-        if command and words != command:
+        if command and words and words != command:
             remedy = "drop it, quote it with the value of its option, or write it behind --"
             raise UsageError("belongs to no option and no command", where=words[0], remedy=remedy)
         return values, rest, order

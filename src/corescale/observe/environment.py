@@ -123,7 +123,11 @@ def _is_program(path: Path) -> bool:
         return True
 
 
-SHELL_HAS = ("alias", "cd", "eval", "exit", "export", "set", "source", "ulimit", "umask", "unset", "wait")
+SHELL_HAS = (
+    *(".", "[[", "alias", "break", "case", "cd", "declare", "eval", "exec", "exit", "export", "for", "function", "if"),
+    *("local", "read", "return", "set", "shift", "source", "times", "trap", "ulimit", "umask", "unset", "until"),
+    *("wait", "while", "{"),
+)
 """commands that are no programs"""
 
 

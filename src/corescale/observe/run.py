@@ -341,7 +341,12 @@ class _Loop:
             return
         if not any(record.ok for record in itertools.chain(made, self.store.records)):
             remedy = self._remedy(made[-1], "make the program work") + self._launched(made[-1])
-            raise self._lost(made[-1])(f"no configuration succeeded; the last one {ending(made[-1])}", remedy=remedy)
+            every, tried = configurations(self.experiment), {record.configuration for record in self.store.records}
+            left = len(set(every) - tried - {record.configuration for record in made})
+            none = (
+                f"{left} of {len(every)} configurations were not launched, and no other" if left else "no configuration"
+            )
+            raise self._lost(made[-1])(f"{none} succeeded; the last one {ending(made[-1])}", remedy=remedy)
         if made[0].timed:
             given = {f"metric:{key}" for record in made for key in record.metrics}
             given |= {f"region:{region.name}" for record in made for region in record.regions}

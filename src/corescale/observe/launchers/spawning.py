@@ -230,7 +230,7 @@ class SpawningLauncher(Launcher):
             if left := orphans.running(self._survivors) if self._survivors else 0:
                 before.append(f"processes of an earlier launch could not be killed, and {left} ran beside it")
             report, ranks = self._spawn(launch, configuration.layout, scratch, watching, cap=invocation.cap)
-            stopped = [STOPPED] if report.stopped else []
+            stopped = [STOPPED] if report.stopped and report.status != "timeout" else []
             if report.full and report.status == "ok" and report.step != "stdout":
                 stopped.append(NO_ROOM)
             warnings = [*before, *self._beside(), *stopped, *report.warnings]

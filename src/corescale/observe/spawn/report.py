@@ -182,7 +182,12 @@ EXACT = 0.02
 _CPU = ("user", "system")
 RULES = (
     Rule(("wall",), "lower", lambda r: r.status == "timeout", "the launch was killed at its time limit"),
-    Rule(("wall",), "upper", lambda r: r.stopped, "what started the program was stopped or killed meanwhile"),
+    Rule(
+        ("wall",),
+        "upper",
+        lambda r: r.stopped and r.status != "timeout",
+        "what started the program was stopped or killed meanwhile",
+    ),
     Rule(_CPU, "lower", lambda r: r.cpu_kind == "sampled", "a process was seen whose time was not reported"),
     Rule(_CPU, "lower", lambda r: bool(r.survivors), "a process could not be killed"),
     Rule(_CPU, "upper", lambda r: r.leftovers > 0, "processes ran on after the program's end until they were killed"),

@@ -214,6 +214,20 @@ TRIES: tuple[Try, ...] = (
         2,
         "corescale: sleep 0.01 .*: is in the history as another commit's; measure this commit, or name the other",
     ),
+    ("corescale study check -- nosuch.toml", 2, "corescale: nosuch.toml: no such file; "),
+    ("corescale calibrate -- ./work", 2, "corescale: LOOPS: no effect without --train; "),
+    ("corescale compare 'read x' true", 4, "corescale: read: no such program; only a shell has it: write sh -c 'read"),
+    (
+        "corescale compare -q --budget 1s 'sleep 100' 'sleep 101' 'sleep 102' 'sleep 103'",
+        3,
+        "corescale: (sleep 100 did not end|3 of 4 configurations were not launched, and no other succeeded)",
+    ),
+    (
+        "corescale compare -q -r 1 -f ranks=2 --timeout 1 --out late -N 'sleep 30' 2>/dev/null;"
+        " grep -c 'stopped or killed meanwhile' late/*/*/records.jsonl",
+        1,
+        "0",
+    ),
 )
 
 
