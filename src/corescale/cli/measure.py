@@ -49,11 +49,11 @@ def loadable(
         return measuring.loadable(declare, request, machine, follow, cli.began() if began is None else began)
 
 
-def measure(experiment: Experiment, request: RunRequest, machine: Machine) -> store.Run:
-    """See measuring.measure."""
+def measure(experiment: Experiment, request: RunRequest, machine: Machine, began: float | None = None) -> store.Run:
+    """See measuring.measure; unless `began` is given, the budget began with this process."""
     with _interruptible():
         follow = partial(progress.create, quiet=request.quiet)
-        return measuring.measure(experiment, request, machine, follow, cli.began())
+        return measuring.measure(experiment, request, machine, follow, cli.began() if began is None else began)
 
 
 def as_planned(experiment: Experiment, unloadable: PreloadError | None) -> Experiment:

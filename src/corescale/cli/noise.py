@@ -6,7 +6,7 @@ import math
 import shlex
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 
 import typer
@@ -14,6 +14,7 @@ import typer
 from corescale import passport
 from corescale.cli.measure import measure
 from corescale.conclude import detectable, noise, stats
+from corescale.conclude.budget import ENDING
 from corescale.conclude.response import table
 from corescale.conclude.warnings import warnings
 from corescale.declare import command_line, quantities
@@ -33,13 +34,22 @@ FEWEST = stats.fewest_blocks(detectable.CONFIDENCE)
 MOST_PAIRS = 100_000
 
 
+class _TooFewError(InconclusiveError):
+    """A share of the time allowed too few pairs; `enough`: the seconds that as many as needed take at least."""
+
+    def __init__(self, what: str, enough: float) -> None:
+        self.enough = enough
+        super().__init__(what)
+
+
 def measured(duration: str, words: Sequence[str], *, json: bool) -> None:
-    """Measures for half of the time the sentinel and for half the command, if one is given; writes the passport."""
+    """Measures for half of the time the sentinel and for half the command, if one is given; writes the passport.
+
+    Raises InconclusiveError if the time allowed too few pairs of one, after it has printed those of the other.
+    """
     machine, command = launchers.machine("", {}), shlex.join(words)
     commands = ({command: command} if command else {}) | {SENTINEL: _sentinel()}  # the one that may fail comes first
-    whole = quantities.seconds(duration, "--noise")
-    share = whole / len(commands)
-    each = f"{share:.3g} s" + " for each of the command and the sentinel" * (len(commands) > 1)
+    share = quantities.seconds(duration, "--noise") / len(commands)
     file = passport.file()
     if not file.parent.is_dir():
         files.make_folder(file.parent)
@@ -47,15 +57,31 @@ def measured(duration: str, words: Sequence[str], *, json: bool) -> None:
     if file != passport.standard():
         files.must_be_ours(str(file), kind="noise passport")
     runs = str(file.with_suffix(".runs"))
-    found = {name: _pairs(one, whole, each, machine, runs, share=share) for name, one in commands.items()}
-    files.write(str(file), passport.text(Passport(machine.fingerprint(), _earlier(machine) | found)))
-    if json:
+    found: dict[str, Pairs] = {}
+    short: list[_TooFewError] = []
+    for name, one in commands.items():
+        try:
+            found[name] = _pairs(one, "the sentinel" if name == SENTINEL else "the command", machine, runs, share)
+        except _TooFewError as error:
+            short.append(error)
+    known = _earlier(machine) | found
+    if written := bool(found) and SENTINEL in known:
+        files.write(str(file), passport.text(Passport(machine.fingerprint(), known)))
+    _show(
+        found, f"wrote {file}; corescale compare --gate auto reads it; its launches are in {runs}" * written, json=json
+    )
+    if short:
+        enough = math.ceil(len(commands) * max(error.enough for error in short))
+        remedy = f"it takes {FEWEST}, and so at least --noise {enough}s"
+        raise InconclusiveError("; ".join(error.what for error in short), where="--noise", remedy=remedy)
+
+
+def _show(found: Mapping[str, Pairs], wrote: str, *, json: bool) -> None:
+    if json and found:
         typer.echo(json_format.dumps({name: asdict(pairs) for name, pairs in found.items()}))
-        return
-    for name, pairs in found.items():
-        for line in _said(name, pairs):
+    elif not json:
+        for line in (*(line for name, pairs in found.items() for line in _said(name, pairs)), *filter(None, [wrote])):
             typer.echo(line)
-    typer.echo(f"wrote {file}; corescale compare --gate auto reads it; its launches are in {runs}")
 
 
 def _earlier(machine: Machine) -> dict[str, Pairs]:
@@ -75,38 +101,35 @@ def _sentinel() -> str:
     return shlex.join([sys.executable, "-I", "-S", "-c", loop.format(count)])
 
 
-def _pairs(command: str, whole: float, said: str, machine: Machine, runs: str, *, share: float) -> Pairs:
-    """The pairs that fit into a share, in seconds, of the whole time; messages call the share `said`."""
+def _pairs(command: str, called: str, machine: Machine, runs: str, share: float) -> Pairs:
+    """The pairs that fit into so many seconds from now; messages call the command `called`. Raises _TooFewError."""
     request = CompareRequest(name=["A", "B"], budget=f"{share:f}s", max_runs=MOST_PAIRS, width="0.001%", fresh=True,
                              timeout="10m", out=runs)  # fmt: skip
     experiment = command_line.compare(request, [command, command], machine)
+    began = time.monotonic()
     try:
-        run = measure(experiment, request, machine)
+        run = measure(experiment, request, machine, began)
     except ProgramError as error:
         if error.where:
             raise
         ended = error.what.removeprefix(f"{request.name[0]} ").rpartition("; the last one ")[2]
         raise ProgramError(f"{ended}, so its noise says nothing", where=command, remedy="make it work") from error
     except InconclusiveError as error:
-        raise InconclusiveError(f"{said} allow no pair", where="--noise", remedy=_longer(whole, 0)) from error
+        pair = 2 * (time.monotonic() - began)  # one launch ended, or was killed when the time ended
+        raise _TooFewError(f"{share:.3g} s for {called} allow no pair", FEWEST * pair + ENDING) from error
     made = run.records
     if failed := next((record for record in made if record.timed and not record.ok), None):
         remedy = f"its output is in {run.folder}"
         raise ProgramError(f"fails (exit {failed.exit_code}), so its noise says nothing", where=command, remedy=remedy)
     calm, times = warnings(made, experiment).undisturbed, table(made, experiment.response)
     if len(times.blocks) < FEWEST:
-        what = f"{said} allow only {text.count(len(times.blocks), 'pair')}"
-        raise InconclusiveError(what, where="--noise", remedy=_longer(whole, len(times.blocks)))
+        what = f"{share:.3g} s for {called} allow only {text.count(len(times.blocks), 'pair')}"
+        raise _TooFewError(what, FEWEST * share / len(times.blocks))
     kept = table(calm, experiment.response)
     usual = kept if len(kept.blocks) >= CALM * len(times.blocks) else times  # this machine is mostly disturbed
     ratios = usual.log_ratio(*usual.configurations).tolist()
     lasted = (made[-1].started + made[-1].wall - made[0].started) / len(times.blocks)
     return Pairs(ratios, lasted, len(times.blocks), len(times.blocks) - len(kept.blocks))
-
-
-def _longer(whole: float, pairs: int) -> str:
-    """What to type for the fewest pairs, if the whole time allowed so many; a pair that did not fit takes all of it."""
-    return f"it takes {FEWEST}, and so at least --noise {math.ceil(whole * FEWEST / max(pairs, 1))}s"
 
 
 def _said(name: str, pairs: Pairs) -> Iterator[str]:

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from corescale import passport
-from corescale.errors import ExitCode
+from corescale import cli, passport
+from corescale.cli import noise
+from corescale.errors import ExitCode, InconclusiveError
 from support import commands
 
 README = (commands.ROOT / "README.md").read_text(encoding="utf-8")
@@ -133,6 +134,29 @@ def test_a_noise_passport_leaves_the_current_folder_empty(tmp_path: Path) -> Non
     assert done.returncode in (ExitCode.OK, ExitCode.INCONCLUSIVE), done.stderr
     assert list((there / "noise.runs").rglob("records.jsonl"))
     assert list(here.iterdir()) == []
+
+
+def test_the_command_takes_no_time_from_the_sentinel(tmp_path: Path) -> None:
+    words = ("doctor", "--json", "--noise", "8s", "--", "sleep", "0.01")
+    done = commands.corescale(*words, cwd=tmp_path, also={passport.VARIABLE: str(tmp_path / "noise.json")})
+    assert done.returncode in (ExitCode.OK, ExitCode.INCONCLUSIVE), done.stderr
+    assert json.loads(done.stdout)["sleep 0.01"]["made"] >= 8
+    assert "no pair" not in done.stderr
+
+
+def test_pairs_of_the_command_are_shown_although_the_sentinel_has_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The sentinel is made to last for 30 s, so the time of a launch is at least the time that it had."""
+    monkeypatch.setattr(cli, "_measured", [])
+    monkeypatch.setattr(noise, "SECONDS", 30.0)
+    monkeypatch.setenv(passport.VARIABLE, str(tmp_path / "noise.json"))
+    with pytest.raises(InconclusiveError, match="3 s for the sentinel allow no pair") as caught:
+        noise.measured("6s", ["sleep", "0.01"], json=False)
+    assert "the command" not in str(caught.value)
+    assert int(caught.value.remedy.split()[-1].rstrip("s")) >= 2 * 2 * 8 * 3
+    assert capsys.readouterr().out.startswith("sleep 0.01: ")
+    assert not (tmp_path / "noise.json").exists(), "every passport has the sentinel"
 
 
 OPENMP = """
