@@ -75,6 +75,13 @@ def test_the_openmp_runtime_is_swapped_where_regions_ran_on_it(tmp_path: Path, m
         assert "smt" not in levels or Machine.here().smt_active
 
 
+def test_a_shell_that_waits_for_its_children_gets_no_advice_about_threads(tmp_path: Path) -> None:
+    done = corescale("explain", "--no-swap", "--shell", "--", "sleep 0.3; sleep 0.3", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "  barrier and join wait " in done.stdout
+    assert "in C++" not in done.stdout
+
+
 IN_TWO_REGIONS = """
 import time
 from corescale.region import region

@@ -93,6 +93,14 @@ def test_the_row_in_which_most_is_lost_names_what_the_cpp_library_has(
     assert named is None or named in said[0]
 
 
+@pytest.mark.parametrize(("most", "advised"), [(1, False), (2, True), (None, True)])
+def test_a_wait_for_a_child_names_nothing_of_the_cpp_library(most: int | None, advised: bool) -> None:
+    """Without a second thread nobody waits at a barrier."""
+    rows = {"barrier and join wait": 0.5}
+    shown = as_json(Explanation(booked(**rows), {}, (), {}, most_threads=most))
+    assert any("parallel_for" in line for line in lines(shown)) == advised
+
+
 def test_nothing_has_no_sign() -> None:
     nothing = Swap("allocator", "mimalloc", 0.0021, Interval(-1e-9, -1e-9, 1e-9, 0.95, 10))
     said = "\n".join(lines(as_json(Explanation(booked(), {}, (), {}, swaps=(nothing,)))))
