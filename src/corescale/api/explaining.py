@@ -81,6 +81,8 @@ def found(
     limited = command_line.scan(request, command, machine)  # raises UsageError for options that the swaps could not use
     experiment = command_line.scan(replace(request, budget="none"), command, machine)
     hooks.files_must_work(experiment)
+    for reason in experiment.left_out:
+        note(f"left out: {reason}")
     if request.out:
         store.must_hold_runs(Path(request.out))
     seen, made = largest(Launches(experiment, machine, note, watch), limited.stop.budget)

@@ -98,6 +98,7 @@ class ExplainOptions(TypedDict, total=False):
 
     threads: Levels
     ranks: Levels
+    oversubscribe: bool
     budget: Duration
     timeout: Duration
     input: File

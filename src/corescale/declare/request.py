@@ -195,6 +195,7 @@ class ExplainRequest:
 
     threads: str = option("", "--threads", "-t", metavar="1,N", help="thread counts; the largest is explained")
     ranks: str = option("", "--ranks", metavar="1,N", help="numbers of MPI ranks (docs/mpi.md)")
+    oversubscribe: bool = option(False, "--oversubscribe", help="also launch more ranks x threads than cores")
     before: str = option("", "--before", metavar="RUN", help="show an earlier result (file or folder) next to it")
     swap: bool = option(True, "--swap/--no-swap", help="test causes by launches with one thing changed in each")
     budget: str = option(
@@ -214,7 +215,7 @@ class ExplainRequest:
     @property
     def scan(self) -> ScanRequest:
         """The options of its launches, as a request of `scan`."""
-        shared = ("threads", "ranks", "budget", "input", "timeout", "shell", "out", "quiet")
+        shared = ("threads", "ranks", "oversubscribe", "budget", "input", "timeout", "shell", "out", "quiet")
         return ScanRequest(**{name: getattr(self, name) for name in shared})
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from corescale.errors import ExitCode
+from corescale.machine import Machine
 from support.commands import answered, corescale, refused
 from support.mpi import compiled, needs_mpi
 
@@ -76,6 +77,19 @@ def test_dry_run_shows_what_mpirun_is_given(program: str, tmp_path: Path) -> Non
     done = corescale("scan", "--dry-run", "--ranks", "2", "-t", "1", "--", program, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "mpirun" in done.stdout and "--bind-to core -n 2" in done.stdout
+
+
+def test_explain_says_which_ranks_it_leaves_out_and_launches_them_if_asked(program: str, tmp_path: Path) -> None:
+    many = str(Machine.here().default_max_threads + 1)
+    words = ("explain", "--no-swap", "--ranks")
+    done = corescale(*words, f"1,{many}", "--", program, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "left out: 1 of 2 combinations" in done.stderr
+    refused(corescale(*words, many, "--", program, cwd=tmp_path), ExitCode.USAGE, "add --oversubscribe")
+    done = corescale(*words, many, "--oversubscribe", "--", program, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"{many} ranks (oversubscribed: ")
+    assert "left out" not in done.stderr
 
 
 @pytest.mark.parametrize(
