@@ -190,6 +190,7 @@ def exit_code(conclusion: Conclusion, launches: Sequence[Record] = (), stop: Dec
 
     INCONCLUSIVE has these reasons:
     - a scan or comparison has no interval, or something in it never succeeded;
+    - a level of a study failed in most of its launches;
     - no launch gave the response or met the constraint;
     - the work of a weak scan turned out uneven;
     - the budget of a tune ended before anything was compared or decided;
@@ -207,7 +208,7 @@ def exit_code(conclusion: Conclusion, launches: Sequence[Record] = (), stop: Dec
         uneven = conclusion.weak is not None and bool(conclusion.weak.refusal)
         open_ = uneven or conclusion.unsure or _lacks_a_level(conclusion)
     else:
-        open_ = False
+        open_ = _has_a_failing_level(conclusion.found)
     return ExitCode.INCONCLUSIVE if open_ else ExitCode.OK
 
 
@@ -223,9 +224,14 @@ def _gated(found: Sequence[Comparison]) -> ExitCode:
     return ExitCode.INCONCLUSIVE if unsure or not found or "inconclusive" in gates else ExitCode.OK
 
 
+def _has_a_failing_level(found: Scan) -> bool:
+    """Whether a level failed in most of its launches."""
+    return any(row.failures > MOSTLY * row.launches for row in (*found.rows, *filter(None, [found.serial])))
+
+
 def _lacks_a_level(found: Scan) -> bool:
     """Whether a level failed in most of its launches, or no launch reported a response (above 0, for ratios)."""
-    if any(row.failures > MOSTLY * row.launches for row in (*found.rows, *filter(None, [found.serial]))):
+    if _has_a_failing_level(found):
         return True
     return bool(found.rows) and alone(found) is None and not any(row.time.estimate > 0 for row in found.rows)
 

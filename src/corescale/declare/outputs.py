@@ -40,6 +40,21 @@ BUILT_IN: dict[str, str] = {
 ChartKind = Literal[
     "lines", "bars", "heat", "forest", "time-order", "scaling", "efficiency", "overhead", "weak", "ladder"
 ]
+_OVER_P = {"x": "p", "y": "time"}
+CHART_COLUMNS: Mapping[ChartKind, Mapping[str, str]] = {
+    "lines": {"x": "", "y": "time"},
+    "bars": {"x": "", "y": "time"},
+    "heat": {"x": "", "y": "", "colour": "time"},
+    "forest": {"x": "", "y": "time"},
+    "weak": {"x": "work", "y": "time"},
+    "ladder": {"x": "", "y": "time"},
+    "time-order": {"x": "order", "y": "time"},
+    "scaling": _OVER_P,
+    "efficiency": _OVER_P,
+    "overhead": _OVER_P,
+}
+"""Default columns of a kind; an empty one must be declared. In a heat map, x and y are factors, and the colour is the
+value. A ladder with `steps` needs no x."""
 NAMED = r"^[A-Za-z0-9][\w.-]*$"
 
 
@@ -155,6 +170,14 @@ class Chart(_Reads):
         if self.style and self.kind != "lines":
             raise ValueError(f"`style` is for a chart of lines, and this is one of {self.kind}")
         return self
+
+    def completed(self) -> Self:
+        """The chart with the default columns of its kind; raises UsageError if it lacks one that has no default."""
+        lacking = {key: name for key, name in CHART_COLUMNS[self.kind].items() if not getattr(self, key)}
+        needed = [key for key, name in lacking.items() if not name]
+        if needed and not (self.kind == "ladder" and self.steps):
+            raise UsageError(f"{needed[0]} is missing", where=f"chart {self.name}", remedy=f"write {needed[0]} = ...")
+        return self.model_copy(update=lacking)
 
     def _names(self) -> Iterable[str]:
         within = self.normalise.within if self.normalise else ()

@@ -6,6 +6,7 @@ import json
 import re
 import tomllib
 from pathlib import Path
+from typing import get_args
 
 import jsonschema
 import pytest
@@ -14,7 +15,7 @@ from corescale.declare import studies, study_file
 from corescale.declare.experiment import Experiment
 from corescale.declare.factors import KINDS
 from corescale.declare.grid import configurations, launch
-from corescale.declare.outputs import Chart, Finding, Overheads, Table
+from corescale.declare.outputs import CHART_COLUMNS, Chart, ChartKind, Finding, Overheads, Table
 from corescale.errors import UsageError
 from corescale.machine import Machine
 from corescale.topology import Cpu
@@ -153,6 +154,8 @@ WRONG = [
     ('x = "work"', 'x = "wrk"', 33, "chart again: no column 'wrk'; did you mean 'work'?"),
     ('Again = "threads"', 'Again = "thread"', 21, "table launches: no column 'thread'"),
     ('kind = "lines"', 'kind = "line"', 34, "chart.kind"),
+    ('kind = "lines"', 'kind = "heat"', 33, "chart again: y is missing; write y = ..."),
+    ("[[table]]", "[table]", 20, "table: input should be a list, in [ ], not a table; write [[table]]"),
     ("{ threads = 2 }", "{ threads = 3 }", 39, "no level of threads '3'"),
     ('"0.9 to 1.1"', '"about 1"', 45, "finding.claim: not a claim"),
     ("load = [1, 4]", "lod = [1, 4]", 10, "unknown name 'load'"),
@@ -164,6 +167,9 @@ WRONG = [
     ('"hoard"]', '"mimaloc"]', 7, "did you mean mimalloc?"),
     ('command = "sleep 0.0{length}"', "", 1, "no command; write command = ..."),
     ('command = "sleep 0.0{length}"', 'command = "sleep \'"', 2, "no closing quotation"),
+    ('command = "sleep 0.0{length}"', 'command = ""', 2, "command: is empty; name a program"),
+    ('command = "sleep 0.0{length}"', 'command = " "\nshell = true', 2, "command: is empty; name a program"),
+    ("[factors]", 'serial = ""\n[factors]', 4, "serial: is empty; name a program"),
     ("[stop]", "[weak]\n[stop]", 16, ""),
     ("[stop]", '[weak]\nwork = "length"\n[stop]', 16, "not constant"),
     ("[stop]", "[stop", 16, "not TOML"),
@@ -184,6 +190,17 @@ def test_each_mistake_is_one_line_with_its_place(right: str, wrong: str, line: i
     found = re.search(r"sleeping\.toml:(\d+): |sleeping\.toml: not TOML.*line (\d+)", said)
     assert found, said
     assert abs(int(found[1] or found[2]) - line) <= (0 if found[1] else 1), said
+
+
+@pytest.mark.parametrize("kind", get_args(ChartKind))
+def test_a_chart_names_every_column_that_its_kind_has_no_default_for(kind: ChartKind, tmp_path: Path) -> None:
+    path = written(tmp_path, STUDY.replace('kind = "lines"', f'kind = "{kind}"').replace('x = "work"\n', ""))
+    needed = [key for key, name in CHART_COLUMNS[kind].items() if not name]
+    if not needed:
+        study_file.experiment(path, MACHINE)
+        return
+    with pytest.raises(UsageError, match=rf"sleeping\.toml:33: chart again: {needed[0]} is missing; write"):
+        study_file.experiment(path, MACHINE)
 
 
 def test_a_parameter_goes_along_with_its_factor(tmp_path: Path) -> None:

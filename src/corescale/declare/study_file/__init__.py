@@ -150,12 +150,13 @@ def _bandwidth(machine: Machine) -> Mapping[str, float]:
 
 def _commands(file: StudyFile, path: Path, replaced: str) -> tuple[Command, ...]:
     """The commands of a file, or the one that replaces them; raises UsageError."""
-    where = "--command" if replaced else "command"
-    texts: dict[str, Template] = {"main": replaced or file.command or ""} if replaced or file.command else {}
-    texts |= {} if replaced else file.commands
-    texts |= {} if replaced or file.serial is None else {SERIAL: file.serial}
+    several = {name: (f"commands.{name}", text) for name, text in file.commands.items()}
+    declared = {"main": ("command", file.command), **several, SERIAL: ("serial", file.serial)}
+    texts = {"main": ("--command", replaced)} if replaced else declared
     return tuple(
-        Command(name=name, argv=_argv(text, file.shell, path, where), shell=file.shell) for name, text in texts.items()
+        Command(name=name, argv=_argv(text, file.shell, path, where), shell=file.shell)
+        for name, (where, text) in texts.items()
+        if text is not None
     )
 
 
@@ -165,8 +166,8 @@ def _argv(text: Template, shell: bool, path: Path, where: str) -> tuple[str, ...
         words = [text] if shell else list(template.split(text, where, "shell = true to the study"))
     else:
         words = list(text)
-    if not words:
-        raise UsageError("no command", where=where, remedy='write command = "./program {threads}"')
+    if not words or not words[0].strip():
+        raise UsageError("is empty", where=where, remedy='name a program, as in "./program {threads}"')
     places = {"{here}": near(path.resolve().parent), "{data}": near(data_folder())}
     for name, place in places.items():
         words = [word.replace(name, place) for word in words]

@@ -155,7 +155,7 @@ def check(made: Experiment, machine: Machine, declared: Sequence[Mapping[str, Fa
         if output.name in seen:
             raise UsageError("two outputs have this name", where=where, remedy="rename one")
         seen.add(output.name)
-        for column in output.used():
+        for column in (output.completed() if isinstance(output, Chart) else output).used():
             must_be(column, {*names, *made.study.columns}, "column", where)
         for name, level in output.selected():
             levels = [tables[name].levels for tables in declared if name in tables]

@@ -53,8 +53,11 @@ def _fault(error: ValidationError, model: type[BaseModel], path: Path, text: str
     what = re.sub(
         r"a valid (\w+)(,? .*)?", lambda kind: IN_TOML.get(kind[1], kind[0]), first["msg"].removeprefix("Value error, ")
     )
-    given = "" if first["type"] == "value_error" else f", not {first['input']!r:.60}"
+    given = "" if first["type"] == "value_error" else f", not {_shown(first['input'])}"
     remedy = ""
+    if first["type"] in ("tuple_type", "list_type") and isinstance(first["input"], dict):
+        field = model.model_fields.get(key)
+        remedy = f"write [[{key}]]" if field and any(_models(field.annotation)) else ""
     if first["type"] == "literal_error":
         remedy = nearest(str(first["input"]), re.findall(r"'([^']*)'", first["msg"]), form="{!r}")
     return UsageError(
@@ -62,6 +65,11 @@ def _fault(error: ValidationError, model: type[BaseModel], path: Path, text: str
         where=place,
         remedy=remedy or ("" if "; " in what else f"see {guide}"),
     )
+
+
+def _shown(given: object) -> str:
+    """A value as an error names it."""
+    return "a table" if isinstance(given, dict) else f"{given!r:.60}"
 
 
 def _below(where: Sequence[str | int]) -> str:

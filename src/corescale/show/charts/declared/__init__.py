@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A declared chart (declare/outputs.py) over the frame of a run (conclude/frame.py).
 
-A new kind needs a function, a line in KINDS, and its name in declare/outputs.py.
+A new kind needs a function, a line in KINDS, and its name and columns in declare/outputs.py.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,25 +26,21 @@ class Kind:
     """How a kind of chart is drawn."""
 
     draw: Callable[[Asked], Chart]
-    defaults: Mapping[str, str]
-    """default columns. In a heat map, x and y are factors, and the colour is the value"""
     numeric: bool = False
     """whether x is a number"""
 
 
-_OVER_P = {"x": "p", "y": "time"}
-
 KINDS: dict[outputs.ChartKind, Kind] = {
-    "lines": Kind(grouped.lines, {"y": "time"}),
-    "bars": Kind(grouped.bars, {"y": "time"}),
-    "heat": Kind(grouped.heat, {"colour": "time"}),
-    "forest": Kind(ratios.forest, {"y": "time"}),
-    "weak": Kind(grouped.weak, {"x": "work", "y": "time"}, numeric=True),
-    "ladder": Kind(ratios.in_steps, {"y": "time"}),
-    "time-order": Kind(ratios.in_time, {"x": "order", "y": "time"}),
-    "scaling": Kind(ratios.scaling, _OVER_P, numeric=True),
-    "efficiency": Kind(ratios.scaling, _OVER_P, numeric=True),
-    "overhead": Kind(ratios.scaling, _OVER_P, numeric=True),
+    "lines": Kind(grouped.lines),
+    "bars": Kind(grouped.bars),
+    "heat": Kind(grouped.heat),
+    "forest": Kind(ratios.forest),
+    "weak": Kind(grouped.weak, numeric=True),
+    "ladder": Kind(ratios.in_steps),
+    "time-order": Kind(ratios.in_time),
+    "scaling": Kind(ratios.scaling, numeric=True),
+    "efficiency": Kind(ratios.scaling, numeric=True),
+    "overhead": Kind(ratios.scaling, numeric=True),
 }
 
 
@@ -64,8 +60,7 @@ def declared(chart: outputs.Chart, frame: pd.DataFrame, experiment: Experiment) 
 
 def to_draw(chart: outputs.Chart, frame: pd.DataFrame, experiment: Experiment) -> Asked | None:
     """The data from which `declared` draws the chart."""
-    kind = KINDS[chart.kind]
-    chart = chart.model_copy(update={key: name for key, name in kind.defaults.items() if not getattr(chart, key)})
+    kind, chart = KINDS[chart.kind], chart.completed()
     for name in filter(None, (chart.x, chart.y, chart.colour, chart.style, *chart.facet)):
         present(name, frame, chart.name)
     if kind.numeric and not pd.api.types.is_numeric_dtype(frame[chart.x]):
