@@ -32,7 +32,9 @@ SILENT_LOOKS = 3
 RAN = re.compile(r"RUNNING|COMPLETING|COMPLETED|FAILED\|NonZeroExitCode")
 """matches the states (with reasons) of a job whose command was started and that was not cancelled"""
 NOT_OURS = "salloc's options hold a command, or a word too many, which salloc ran in place of corescale's"
-REFUSED = re.compile(r"can't use|Invalid|NotAllowed|Partition(Config|Node|Time)|BadConstraints|NeverSatisfied")
+REFUSED = re.compile(
+    r"can't use|not permitted|Invalid|NotAllowed|Partition(Config|Node|Time)|BadConstraints|NeverSatisfied"
+)
 """reasons for which a job waits and will never start"""
 OURS = (
     *("-N", "--nodes", "-n", "--ntasks", "--ntasks-per-node", "-c", "--cpus-per-task"),

@@ -35,10 +35,13 @@ def test_launches_are_booked_on_the_account_that_was_asked_for(tmp_path: Path, m
     assert {*booked()} == {"ours"}
 
 
-def test_an_account_that_is_not_there_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("allocation", ["-A theirs", "-p closed -A root"])
+def test_an_account_that_is_refused_is_one_line(
+    allocation: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError, match=r"^slurm: .*(A|a)ccount.*; see --allocation and sinfo") as raised:
-        corescale.scan("true", on="slurm", allocation="-A theirs", nodes=[1], runs=1)
+        corescale.scan("true", on="slurm", allocation=allocation, nodes=[1], runs=1)
     assert "\n" not in str(raised.value)
 
 
