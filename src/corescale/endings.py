@@ -113,6 +113,17 @@ def not_started(record: Ended) -> bool:
     return record.status == "not-started" or (record.status == "failed" and record.exit_code in UNSTARTED)
 
 
+def spoiled(launches: Sequence[Ended], prepare: str) -> str:
+    """What to do if launches of a program succeeded until one failed, and none succeeded since; empty otherwise.
+
+    `prepare`: how a command before each launch is asked for.
+    """
+    worked = [one.status == "ok" for one in launches if one.status != "capped"]
+    if worked[:1] != [True] or worked[-1] or worked != sorted(worked, reverse=True):
+        return ""
+    return f"an earlier launch succeeded: if the program removes or makes files, restore them by {prepare}, or add -k"
+
+
 def outcome(record: Ended) -> str:
     """The same without its output: `failed with exit code 7`."""
     broken = ", ".join(name for name, ok in getattr(record, "checks", {}).items() if not ok)

@@ -17,7 +17,7 @@ from corescale.declare.factors import no_range
 from corescale.declare.grid import baseline, configurations, first, reference, untyped
 from corescale.declare.plan import Block, Invocation
 from corescale.declare.stop import CONFIRM_BLOCKS
-from corescale.endings import ending, names_error, not_started, too_short
+from corescale.endings import ending, names_error, not_started, spoiled, too_short
 from corescale.errors import (
     AfterwardsError,
     BudgetEndedError,
@@ -30,7 +30,7 @@ from corescale.errors import (
 from corescale.observe.launchers import Launcher
 from corescale.observe.store import Store
 from corescale.observe.watcher import Watcher
-from corescale.records import Configuration, Record
+from corescale.records import COMMAND, Configuration, Record
 
 TELLING = 4
 """launches of each configuration with which a race at 1% noise usually distinguishes them"""
@@ -147,6 +147,7 @@ class _Loop:
             self.budget.begin(self.clock, launcher.untimed)
         self.booked = 0.0
         """seconds by `clock` at the end of the last launch"""
+        self.launched = [*store.records]
 
     def clock(self) -> float:
         """Seconds of the budget that this part of the run took, without waiting in a queue."""
@@ -258,6 +259,7 @@ class _Loop:
         for record in map(self.paid, self.launcher.launch(launches)):
             self.store.append(record)
             made.append(record)
+            self.launched.append(record)
             self.watcher.launched(record)
             self.check(record)
             self.must_fit(made, launches)
@@ -380,8 +382,15 @@ class _Loop:
         ranges = (no_range(name, record.configuration.get(name)) for name in parameters)
         if meant := next(filter(None, ranges), ""):
             return meant
-        known = names_error(record.tail) or self.experiment.output == SHOWN
-        return otherwise if known else f"{otherwise}; {self.experiment.typed('--show-output')} shows what it wrote"
+        program = record.configuration.get(COMMAND)
+        same = [earlier for earlier in self.launched if earlier.configuration.get(COMMAND) == program]
+        again = spoiled(same, self.experiment.typed("--prepare"))
+        known = again or names_error(record.tail) or self.experiment.output == SHOWN
+        return (
+            (again or otherwise)
+            if known
+            else f"{otherwise}; {self.experiment.typed('--show-output')} shows what it wrote"
+        )
 
     def _launched(self, record: Record) -> str:
         """The command as messages show it, without the variables set for it or its ranks."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from corescale.conclude import stats
+from corescale.conclude.answers.findings import MOSTLY
 from corescale.conclude.answers.timing import Slow, Timing, slow, timing
 from corescale.conclude.response import Step, of, table, widened
 from corescale.conclude.stats import Interval
@@ -94,8 +95,11 @@ def _alone(records: Sequence[Record], experiment: Experiment, only: Configuratio
     if found is None:
         return ()
     time = stats.median_interval(table(records, experiment.response).column(only), experiment.stop.confidence)
-    failures = _failures(of(records, only))
-    return (Comparison(only, only, time, time, ITSELF, 1.0, "no difference shown", (failures, failures), alone=found),)
+    launches = of(records, only)
+    failures = _failures(launches)
+    mostly = failures > MOSTLY * len(launches) and not experiment.ignore_failure
+    said: Decision = "failed" if mostly else "no difference shown"
+    return (Comparison(only, only, time, time, ITSELF, 1.0, said, (failures, failures), alone=found),)
 
 
 def _compare(

@@ -19,7 +19,8 @@ from corescale.conclude.answers.scaling import Curve, Scan
 from corescale.conclude.answers.study import Study
 from corescale.conclude.answers.timing import Timing
 from corescale.conclude.answers.verdict import Comparison
-from corescale.endings import ending
+from corescale.endings import ending, spoiled
+from corescale.records import COMMAND, Level, Record
 from corescale.show import headline, plot, statements, text
 from corescale.show.naming import current, label
 from corescale.show.result import Result
@@ -221,3 +222,15 @@ def _failures(result: Result) -> Iterable[Text]:
         what = f"{text.count(len(of), 'time')}, {text.clean(ending(of[0]))}"
         said = f"{'capped' if capped else 'failed'}: {label(configuration)}: {what}"
         yield Text(said.rstrip(), style="yellow" if capped else "red")
+    yield from _spoiled(result)
+
+
+def _spoiled(result: Result) -> Iterable[Text]:
+    """What to do about a program that no longer works at a level at which it did."""
+    of: dict[Level | None, list[Record]] = {}
+    for record in result.records:
+        of.setdefault(record.configuration.get(COMMAND), []).append(record)
+    for launches in of.values():
+        both = {one.configuration for one in launches if one.ok} & {one.configuration for one in launches if not one.ok}
+        if both and (said := spoiled(launches, result.experiment.typed("--prepare"))):
+            yield Text(said, style="red")

@@ -78,6 +78,20 @@ TRIES: tuple[Try, ...] = (
         0,
         "next: corescale tune .*--input in --prepare 'touch a' -- grep hi",
     ),
+    # A program that can be launched once.
+    (
+        "echo a > once; corescale compare -q -r 2 'rm once' true | grep -o 'an earlier launch succeeded: .* --prepare'",
+        3,
+        "an earlier launch succeeded: if the program removes or makes files, restore them by --prepare",
+    ),
+    (  # The order of the launches is random, and an error only if 1 thread comes second.
+        "for k in {1..9}; do echo a > once;"
+        " { corescale scan -q -r 1 -t 1,2 -- sh -c 'rm once && sleep 0.0{threads}' 2>&1 || true; }"
+        " | grep -o '^corescale: .* by --prepare' && break; done",
+        0,
+        "corescale: threads=1 failed with exit code 1: rm: .*; an earlier launch succeeded: if the program removes or",
+    ),
+    ("echo a > once; corescale compare -q -r 3 'rm once'", 3, "rm once: .* in one launch; 2 launches failed$"),
     # A page that would replace the run that it shows.
     ("corescale scan -q -r 1 -t 1 --out pages -- true >/dev/null; corescale report pages/*/1 -o p.html", 0, ""),
     ("corescale report p.html -o p.html", 2, "corescale: p.html: is the run that is shown, and would be lost; name an"),
