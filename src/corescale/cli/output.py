@@ -186,7 +186,8 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def exit_code(conclusion: Conclusion, launches: Sequence[Record] = (), stop: Decision | None = None) -> ExitCode:
-    """OK, or the exit code of a gate; PROGRAM if none of the launches that count succeeded.
+    """OK, or the exit code of a gate; PROGRAM if none of the launches that count succeeded; PRELOAD if a tune had only
+    allocators to try, and none can be preloaded.
 
     INCONCLUSIVE has these reasons:
     - a scan or comparison has no interval, or something in it never succeeded;
@@ -203,6 +204,8 @@ def exit_code(conclusion: Conclusion, launches: Sequence[Record] = (), stop: Dec
     if isinstance(conclusion, tuple):
         return _gated(conclusion)
     if isinstance(conclusion, Recommendation):
+        if not conclusion.others and conclusion.no_preload:
+            return ExitCode.PRELOAD
         open_ = not (conclusion.answered and conclusion.decided)
     elif isinstance(conclusion, Scan):
         uneven = conclusion.weak is not None and bool(conclusion.weak.refusal)

@@ -225,6 +225,9 @@ def _recommended(found: Recommendation) -> str:
         return said
     if found.others and not found.compared:
         return f"no answer: the budget ended before anything was compared with {current(found.untyped)}"
+    if not found.others and found.no_preload:
+        why = f"no allocator can be preloaded ({found.no_preload})"
+        return f"no answer: {text.clean('; '.join(filter(None, [why, _same(found.ineffective)])))}"
     if found.candidates and not found.measured:
         return f"no answer: {text.clean(found.candidates[0].excluded or 'no launch succeeded')}"
     bound = _bound(found)

@@ -59,6 +59,8 @@ class Recommendation:
     """configurations that were not tried, because they are the same launch as another"""
     ineffective: tuple[str, ...] = ()
     """the factors in which `same` configurations differ: they only set variables that the program does not read"""
+    no_preload: str = ""
+    """why no allocator could be preloaded"""
     unread: Unread = ""
     """`threads` or `ranks`, if no program reads it and nothing else passes it on"""
     confirmation: Gain | None = None
@@ -87,7 +89,7 @@ class Recommendation:
         """Whether there was anything to compare the baseline with."""
         if self.broken is not None and self.winner == self.baseline:
             return False
-        return not self.others or (self.compared and self.measured)
+        return self.compared and self.measured if self.others else not self.no_preload
 
     @property
     def keep_baseline(self) -> bool:
@@ -141,6 +143,7 @@ def recommend(records: Sequence[Record], experiment: Experiment, picked: Configu
         untried=racing.of - racing.tried,
         same=len(everyone) - len(different),
         ineffective=tuple(name for name in names if len({c[name] for c in everyone}) > 1),
+        no_preload=experiment.no_preload,
         unread=unread(experiment, detected(records)),
         confirmation=confirmation,
         proved=racing.proved,
