@@ -98,11 +98,13 @@ class HookRunner:
                 raise _unstarted(self._experiment, name, error.strerror or str(error)) from error
             except subprocess.TimeoutExpired as error:
                 late = own < seconds
+                budget = self._experiment.stop.budget or math.inf
                 limit, option = (
-                    ("the limit of a launch", typed("--timeout")) if late else ("the rest of the budget", "--budget")
-                )
+                    (f"{own:.3g} s, the limit of a launch", typed("--timeout")) if late else
+                    (f"the budget of {budget:g} s", "--budget")
+                )  # fmt: skip
                 raise (ProgramError if late or name == "cleanup" else BudgetEndedError)(
-                    f"did not end within {min(own, seconds):.3g} s, {limit}",
+                    f"did not end within {limit}",
                     where=f"{typed(f'--{name}')} {text}",
                     remedy=f"give it more: {option}",
                 ) from error
