@@ -4,6 +4,7 @@
 import importlib
 import shlex
 import shutil
+from collections.abc import Iterator
 from functools import cached_property, partial
 from typing import Annotated, Any
 
@@ -93,13 +94,31 @@ def _strict(make_parser: Any, context: Any) -> Any:
         if twice := next((each for each in valued if valued.count(each) > 1), None):
             raise UsageError("is given twice", where=" ".join(twice.opts), remedy="give it once")
         words = list(values.get("words") or ())
-        if command and words and words != command:
+        before = words[: len(words) - len(command)] if command else []
+        program = next(iter(" ".join(before).split()), "")
+        if context.info_name == "compare" and ("--" in command or shutil.which(program)):
+            line = " ".join(map(_quoted, filter(None, [before, *_split(command)])))
+            raise UsageError("separates no commands", where="--", remedy=f"quote each: corescale compare {line}")
+        if before:
             remedy = "drop it, quote it with the value of its option, or write it behind --"
             raise UsageError("belongs to no option and no command", where=words[0], remedy=remedy)
         return values, rest, order
 
     parser.parse_args = parse_args
     return parser
+
+
+def _split(words: list[str]) -> Iterator[list[str]]:
+    """The words between each `--` and the next."""
+    while "--" in words:
+        yield words[: words.index("--")]
+        words = words[words.index("--") + 1 :]
+    yield words
+
+
+def _quoted(words: list[str]) -> str:
+    """The words as one command of `compare`."""
+    return shlex.quote(words[0] if len(words) == 1 else shlex.join(words))
 
 
 def _given(context: Any, option: Any, value: Any) -> Any:

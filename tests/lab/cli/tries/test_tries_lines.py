@@ -81,6 +81,13 @@ TRIES: tuple[Try, ...] = (
     ("corescale report", 2, "corescale: report: missing argument 'RUN...'"),
     ("corescale compare sleep 0.1", 4, "corescale: compare: '0.1' is not a program; quote each command"),
     (
+        "corescale compare -r 2 -- ls -l -- ls -a",
+        2,
+        "corescale: --: separates no commands; quote each: corescale compare 'ls -l' 'ls -a'$",
+    ),
+    ("corescale compare true -- false", 2, "corescale: --: separates no commands; quote each: .* true false$"),
+    ("corescale compare --budget 5 s -- true", 2, "corescale: s: belongs to no option"),
+    (
         "corescale compare 'grep -R TODO *'",
         2,
         "corescale: command: '[*]' in .* is for a shell, and no shell is used; write sh -c",
