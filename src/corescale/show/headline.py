@@ -223,13 +223,8 @@ def recommendation(found: Recommendation) -> str:
 def _recommended(found: Recommendation) -> str:
     if (said := _excluding_baseline(found)) is not None:
         return said
-    if found.others and not found.compared:
-        return f"no answer: the budget ended before anything was compared with {current(found.untyped)}"
-    if not found.others and found.no_preload:
-        why = f"no allocator can be preloaded ({found.no_preload})"
-        return f"no answer: {text.clean('; '.join(filter(None, [why, _same(found.ineffective)])))}"
-    if found.candidates and not found.measured:
-        return f"no answer: {text.clean(found.candidates[0].excluded or 'no launch succeeded')}"
+    if why := _unanswered(found):
+        return f"no answer: {why}"
     bound = _bound(found)
     gains = found.decided and not found.keep_baseline
     near = "" if bound is None else nearness(bound, found.confidence, _raced(found), beside=gains)
@@ -245,6 +240,18 @@ def _recommended(found: Recommendation) -> str:
     claimed = f", {near}" if near else text.at_confidence(found.confidence)
     failing = "" if found.failing is None else f"; {current(found.untyped)} {found.failing}"
     return f"{value} faster than {than}{by}{claimed}{failing}{rest}"
+
+
+def _unanswered(found: Recommendation) -> str:
+    """Why nothing is known of any launch, or of any but the baseline; empty otherwise."""
+    if found.others and not found.compared:
+        return f"the budget ended before anything was compared with {current(found.untyped)}"
+    if found.no_preload and not found.others:
+        none = f"no allocator can be preloaded ({text.clean(found.no_preload)})"
+        return "; ".join(filter(None, [none, _same(found.ineffective)]))
+    if found.candidates and not found.measured:
+        return text.clean(found.candidates[0].excluded or "no launch succeeded")
+    return ""
 
 
 def _others(found: Recommendation) -> str:

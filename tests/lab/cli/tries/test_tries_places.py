@@ -21,6 +21,22 @@ TRIES: tuple[Try, ...] = (
     ("corescale scan -q -r 1 -t 1 --allocators auto -- ./fixed | grep -c 'left out: allocators: ./fixed'", 0, "1"),
     ("corescale scan -q -r 1 -t 1 -- ./fixed | tail -1", 0, "next: corescale tune -- ./fixed$"),
     ("corescale compare -q -r 1 --allocators auto ./fixed true | grep -c 'left out: allocators: ./fixed'", 3, "1"),
+    (
+        "COLUMNS= corescale tune -q --allocators auto -- sh -c ./fixed",
+        5,
+        "no answer: no allocator can be preloaded .lib.* is not in the program: .*; the program reads no number of",
+    ),
+    (  # A program that a trace alone makes fail.
+        'printf \'#!/bin/bash\\ngrep -q "TracerPid:.[1-9]" /proc/$$/status && { echo found a debugger >&2; exit 9; }'
+        "\\nsleep 0.02\\n' >hides; chmod +x hides; COLUMNS= corescale tune -q --allocators auto -- ./hides",
+        5,
+        "no answer: no allocator can be preloaded .the traced launch failed, .*: found a debugger.; the program reads",
+    ),
+    (
+        "corescale compare --budget 1s --prepare 'sleep 9' true",
+        3,
+        "corescale: --prepare sleep 9: did not end within the budget of 1 s; give it more: --budget",
+    ),
     ("corescale scan -q -r 1 -t 1 --allocators auto -- sh -c ./fixed | tail -1", 0, "next: corescale tune -- sh -c "),
     (
         "corescale scan -q -r 1 -t 1 --allocators system,tcmalloc -- ./fixed",
