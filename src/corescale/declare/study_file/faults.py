@@ -30,9 +30,35 @@ def read(model: type[Declared], path: Path, guide: str) -> Declared:
         what, remedy = "cannot be read: not UTF-8", "save it as UTF-8"
     except OSError as error:
         what, remedy = f"cannot be read: {error.strerror}", f"see {guide}"
-    except (ValueError, RecursionError) as error:  # also for endless brackets or digits
+    except tomllib.TOMLDecodeError as error:
+        raise _not_toml(str(error), path, text) from None
+    except (ValueError, RecursionError) as error:  # for endless digits or brackets
         what, remedy = f"not TOML: {error}", f"see {guide}"
     raise UsageError(what, where=str(path), remedy=remedy)
+
+
+def _not_toml(said: str, path: Path, text: str) -> UsageError:
+    """The error for a line that the parser cannot read, with the line itself."""
+    why, _, place = said.rpartition(" (at ")
+    number = int(found[1]) if (found := re.match(r"line (\d+)", place)) else text.rstrip().count("\n") + 1
+    line = "".join(text.splitlines()[number - 1 : number]).strip()
+    remedy = next((remedy for known, remedy in TO_BE_TOML.items() if why.startswith(known)), why[:1].lower() + why[1:])
+    return UsageError(f"not TOML: {line!r:.60}", where=f"{path}:{number}", remedy=remedy)
+
+
+TO_BE_TOML = {
+    "Illegal character": "close the quotes of the text",
+    "Unterminated string": "close the quotes of the text",
+    "Invalid value": "write a number, true, false, a text between quotes, or a list in [ ]",
+    "Invalid statement": "write KEY = VALUE, or [TABLE]",
+    "Expected newline": "write one KEY = VALUE a line, and a text between quotes",
+    "Expected '='": "write KEY = VALUE",
+    "Expected ']'": "close the brackets",
+    "Unclosed": "close the brackets",
+    "Cannot overwrite": "the key is there already: leave one of them",
+    "Cannot declare": "the table is there already: leave one of them",
+}
+"""what to write, by how the parser's message begins"""
 
 
 def _fault(error: ValidationError, model: type[BaseModel], path: Path, text: str, guide: str) -> UsageError:
@@ -51,7 +77,9 @@ def _fault(error: ValidationError, model: type[BaseModel], path: Path, text: str
     if first["type"] == "missing":
         return UsageError("is missing", where=place, remedy=f"write {where[-1]} = ... {_below(where[:-1])}")
     what = re.sub(
-        r"a valid (\w+)(,? .*)?", lambda kind: IN_TOML.get(kind[1], kind[0]), first["msg"].removeprefix("Value error, ")
+        r"a valid (\w+)(,? .*)?",
+        lambda kind: IN_TOML.get(kind[1], kind[0]),
+        first["msg"].removeprefix("Value error, ").removeprefix("Input "),
     )
     given = "" if first["type"] == "value_error" else f", not {_shown(first['input'])}"
     remedy = ""
@@ -69,6 +97,8 @@ def _fault(error: ValidationError, model: type[BaseModel], path: Path, text: str
 
 def _shown(given: object) -> str:
     """A value as an error names it."""
+    if isinstance(given, bool):
+        return str(given).lower()
     return "a table" if isinstance(given, dict) else f"{given!r:.60}"
 
 

@@ -139,7 +139,7 @@ TRIES: tuple[Try, ...] = (
     ("corescale study check input.toml | grep note", 0, "note: input nosuch: no such file"),
     # The line and the key that are at fault.
     study("dotted", text='title = "t"\ncommand = "true"\nstop.rule = "often"\n'),
-    ("corescale study check dotted.toml", 2, "corescale: dotted.toml:3: stop.rule: input should be "),
+    ("corescale study check dotted.toml", 2, "corescale: dotted.toml:3: stop.rule: should be "),
     study(
         "second",
         *(

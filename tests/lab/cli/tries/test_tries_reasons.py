@@ -169,7 +169,7 @@ TRIES: tuple[Try, ...] = (
                 'title = "x";command = "true {n}";[factors];n = 1',
                 "4: factors.n.*: levels are .*; write them as a list: .1",
             ),
-            ('title = "x";commands = ["true", "false"]', "2: commands: input should be a table, such as .a = 1., not "),
+            ('title = "x";commands = ["true", "false"]', "2: commands: should be a table, such as .a = 1., not "),
             (
                 'title = "x";command = "true";[metrics];m = "peakmemory"',
                 "4: metrics.m: 'peakm.*; did you mean peak-memory.$",
@@ -189,9 +189,9 @@ TRIES: tuple[Try, ...] = (
             ),
             (
                 'title = "x";command = "true";warmup = "two"',
-                "3: warmup: input should be a whole number, not 'two'; see",
+                "3: warmup: should be a whole number, not 'two'; see",
             ),
-            ('title = "x";command = "true";omit = { n = 1 }', "3: omit: input should be a list, in . ., not "),
+            ('title = "x";command = "true";omit = { n = 1 }', "3: omit: should be a list, in . ., not "),
             (
                 'title = "x";command = "true";constraints = ["m <= 1XB"]',
                 "3: constraints: not a constraint: 'm <= 1XB'; ",

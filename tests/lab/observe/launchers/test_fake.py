@@ -155,14 +155,14 @@ def test_a_resumed_simulation_does_not_repeat_its_noise(experiment: Make, two_co
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("base = 0", "base: input should be greater than 0"),
+        ("base = 0", "base: should be greater than 0"),
         ("bose = 1", "bose: unknown key 'bose'; did you mean base?"),
         ("base = ", "not TOML"),
         ("[times.thread]\n1 = 2.0", "factor 'thread' is not in the experiment; factors: threads"),
         ("[times.threads]\n1 = 2.0", "factor 'threads' has no entry for level '2'"),
         ("[[failures]]\nlevels = { nodes = 1 }", "factor 'nodes' is not in the experiment"),
-        ("[times.threads]\n1 = 1.0\n2 = -1.0", "times.threads.2: input should be greater than 0"),
-        ("noise = { kind = 'pink' }", "noise.kind: input should be 'none', 'normal'"),
+        ("[times.threads]\n1 = 1.0\n2 = -1.0", "times.threads.2: should be greater than 0"),
+        ("noise = { kind = 'pink' }", "noise.kind: should be 'none', 'normal'"),
     ],
 )
 def test_a_wrong_landscape_is_named(experiment: Make, tmp_path: Path, text: str, says: str) -> None:
