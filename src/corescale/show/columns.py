@@ -179,7 +179,8 @@ class Table:
         """The roles of a configuration in the answer, such as baseline."""
         found = self.result.conclusion
         if isinstance(found, Recommendation):
-            usable = found.answered and getattr(self.rows.get(found.chosen), "excluded", None) is None
+            allowed = getattr(self.rows.get(found.chosen), "excluded", None) is None and not found.not_shown
+            usable = found.answered and allowed
             use = {"use this": found.chosen} if usable else {}
             parts = use | {"baseline": found.baseline}
         else:

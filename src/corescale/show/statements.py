@@ -23,6 +23,7 @@ from corescale.declare.experiment import Constraint, Experiment
 from corescale.declare.outputs import Finding
 from corescale.records import Level
 from corescale.show import text
+from corescale.show.columns import METRICS, SIX_DIGITS
 from corescale.show.naming import label
 
 
@@ -182,10 +183,11 @@ def model(curve: Curve, response: str) -> Iterator[str]:
         yield f"overhead: {overhead(curve.overhead.best)}. Cross-validation: {curve.overhead.statement}"
 
 
-def constraint(asked: Constraint) -> str:
-    """`subject to: bytes <= 1.02 * baseline`."""
-    baseline = " * baseline" if asked.relative else ""
-    return text.clean(f"subject to: {asked.metric} {asked.relation} {asked.bound:g}{baseline}")
+def constraint(asked: Constraint, metrics: Mapping[str, str]) -> str:
+    """`subject to: bytes <= 1.02 * baseline`, or `m <= 10.0 MiB` if the metric's source is a memory."""
+    _, form = METRICS.get(metrics.get(asked.metric, ""), ("", SIX_DIGITS))
+    bound = f"{asked.bound:g} * baseline" if asked.relative else form.shown(asked.bound)[0]
+    return text.clean(f"subject to: {asked.metric} {asked.relation} {bound}")
 
 
 def nearness(bound: float, confidence: float, raced: str = "", *, beside: bool = False) -> str:

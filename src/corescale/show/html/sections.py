@@ -55,7 +55,8 @@ def notes(result: Result) -> Iterator[str]:
         yield from headline.beside(result.conclusion, rehearses=bool(result.experiment.tuning.rehearsal))
     if isinstance(result.conclusion, tuple) and (said := headline.means(result.conclusion)):
         yield said
-    yield from map(statements.constraint, result.experiment.tuning.constraints)
+    asked = result.experiment
+    yield from (statements.constraint(each, asked.metrics) for each in asked.tuning.constraints)
     yield from (f"left out: {reason}" for reason in result.experiment.left_out)
 
 

@@ -92,14 +92,15 @@ class Chart:
 
 def _recommended(result: Result, found: Recommendation, most: int) -> Iterable[RenderableType]:
     yield Text()
-    yield Text("launch it with:" if not found.keep_baseline else f"{current(found.untyped)}:")
+    use = "launch it with, if it meets the constraint:" if found.not_shown else "launch it with:"
+    yield Text(f"{current(found.untyped)}:" if found.keep_baseline else use)
     yield Text(f"  {result.line(found.chosen)}", style="bold cyan", no_wrap=True, overflow="ignore")
     yield Text()
     if found.candidates:
         yield from _candidates(result, found, most)
         yield Text(headline.exploratory(found), style="dim")
     for constraint in result.experiment.tuning.constraints:
-        yield Text(statements.constraint(constraint))
+        yield Text(statements.constraint(constraint, result.experiment.metrics))
 
 
 def _candidates(result: Result, found: Recommendation, most: int) -> Iterable[RenderableType]:
