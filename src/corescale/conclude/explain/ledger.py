@@ -272,6 +272,11 @@ def _rows(profile: Profile, parts: Mapping[str, float], seconds: float, still: f
 
 def _notes(mains: Sequence[Profile], profiles: Sequence[Profile], others: float) -> list[str]:
     found = []
+    slots, ran = sum(main.processors for main in mains), sum(len(main.threads) + main.lost_threads for main in mains)
+    if len(mains) == ran == 1 < slots:
+        found.append(
+            f"it ran 1 thread, of {slots} that are counted: put {{threads}} where it reads their number, or -t 1"
+        )
     if others > 0.01 * sum(main.cpu for main in mains):
         programs = len(profiles) - len(mains)
         found.append(f"{programs} other programs used {others:.2f} s of CPU time: unattributed")
