@@ -76,6 +76,8 @@ def experiment(
         raise UsageError(what, where="--baseline", remedy="--p-ref 2 names another of its levels")
     given = dict(levels(chosen, asked, machine)) if verb == "tune" else {}
     unasked = {factor.name: factor.how.baseline(factor.levels) for factor in chosen}
+    if verb == "compare":  # the reference is what is typed first, of numbers of threads too
+        given = {factor.name: factor.levels[0] for factor in chosen if factor.how.makes}
     now = {name: level for name, level in given.items() if level != unasked[name]} | named_baseline
     stop, p_ref = _stop(request), request.p_ref if isinstance(request, ScanRequest) else None
     made = _checked(
@@ -125,7 +127,9 @@ def _checked(**values: Any) -> Experiment:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise UsageError(f"{first['msg']}: {first['input']!r}", where=where, remedy="see --help") from None
+        raise UsageError(
+            f"{first['msg'].removeprefix('Input ')}, not {first['input']!r}", where=where, remedy="see --help"
+        ) from None
 
 
 def _must_be_launchable(experiment: Experiment, machine: Machine, p_ref: int | None) -> None:
