@@ -165,6 +165,9 @@ def _split(name: str, text: str, table: factors.Kind, where: str) -> list[str]:
     if not text.strip():
         remedy = f"write at least one; {table.separator} separates levels"
         raise UsageError(f"factor {name!r} has no level", where=where, remedy=remedy)
+    if table.separator == "," and (cut := next((one for one in levels[:-1] if re.fullmatch('"[^"]*', one)), "")):
+        what = f"the level {cut} is not closed, because a comma separates levels also between quotes"
+        raise UsageError(what, where=where, remedy=f"write {name}=a\\,b for a level with a comma")
     if not all(levels):
         remedy = f"write one before and behind each {table.separator!r}"
         raise UsageError(f"factor {name!r} has an empty level", where=where, remedy=remedy)

@@ -59,7 +59,7 @@ class Kind:
 
     def auto(self, name: str, machine: Machine) -> tuple[Sequence[Level], Sequence[str]]:
         """The levels worth trying here, and what was left out with the reason; raises UsageError."""
-        raise UsageError("this factor has no automatic levels", remedy="list them: NAME=a,b")
+        raise UsageError(f"factor {name!r} has no automatic levels", remedy=f"list them: {name}=a,b")
 
     def unavailable(self, level: Level, machine: Machine) -> str | None:
         """Why this machine cannot use the level, or None."""

@@ -91,7 +91,9 @@ def able(name: str, experiment: Experiment) -> type[Launcher]:
         layouts |= dict.fromkeys([RANKS])
     why: dict[str, str] = {}
     for each in [name] if name else [each for each, kind in LAUNCHERS.items() if not kind.only_if_asked]:
-        reasons = [f"{reason} (asked: {layout})" for layout in layouts if (reason := LAUNCHERS[each].cannot(layout))]
+        reasons = [
+            f"{reason} (asked: {_in_words(layout)})" for layout in layouts if (reason := LAUNCHERS[each].cannot(layout))
+        ]
         if not reasons:
             return LAUNCHERS[each]
         absent = LAUNCHERS[each].cannot(Layout())  # a launcher that cannot start one rank is not usable here
@@ -107,3 +109,9 @@ def able(name: str, experiment: Experiment) -> type[Launcher]:
     remedy = f"other launchers may: --on {' or --on '.join(others)}" if others else ""
     what = "; ".join(f"the {each} launcher {reason}" for each, reason in why.items())
     raise UsageError(what, where="--on", remedy=remedy)
+
+
+def _in_words(layout: Layout) -> str:
+    """`2 ranks`, `2 nodes with 4 ranks each`."""
+    ranks = f"{layout.ranks_per_node} rank{'s' * (layout.ranks_per_node > 1)}"
+    return ranks if layout.nodes == 1 else f"{layout.nodes} nodes with {ranks} each"

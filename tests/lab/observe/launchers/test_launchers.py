@@ -125,7 +125,7 @@ def test_a_layout_that_a_launcher_cannot_start_is_refused_by_it(
 ) -> None:
     for layout in SHAPES:
         if why := launchers.LAUNCHERS[name].cannot(layout):
-            with pytest.raises(UsageError, match=f"the {name} launcher {re.escape(why)} .asked: {layout}."):
+            with pytest.raises(UsageError, match=f"the {name} launcher {re.escape(why)} .asked: "):
                 launchers.create(name, experiment(levels={"layout": (str(layout),)}), two_cores)
 
 
