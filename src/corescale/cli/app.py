@@ -134,7 +134,10 @@ class Verbs(typer.core.TyperGroup):
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
-        self.commands = {name: Verb(name, help=said) for name, said in VERBS.items()} | dict(self.commands)
+        others: dict[str, Any] = dict(self.commands)
+        for command in others.values():
+            command.get_params = partial(_without_types, command.get_params)
+        self.commands = {name: Verb(name, help=said) for name, said in VERBS.items()} | others
 
     def get_params(self, ctx: Any) -> Any:
         """The parameters of corescale itself."""

@@ -17,7 +17,7 @@ from corescale.api.results import result
 from corescale.calibration import LOOPS_VARIABLE, VARIABLE, file_in_use, file_text, of_machine, parse, standard_file
 from corescale.cli.measure import measure
 from corescale.cli.options import must_have
-from corescale.cli.output import console, outputs, printed
+from corescale.cli.output import console, note, outputs, printed
 from corescale.declare import paths, studies, study_file
 from corescale.declare.request import StudyRequest
 from corescale.errors import ExitCode, UsageError
@@ -132,6 +132,9 @@ def _launched(machine: Machine, request: StudyRequest, levels: Sequence[str]) ->
     """The loops of the study, resumed where it was interrupted."""
     from corescale.conclude.block_size import scoring  # noqa: PLC0415
 
+    note(
+        "a sweep of the unit task takes minutes; loops that a program recorded need no launch: calibrate --train LOOPS"
+    )
     experiment = study_file.experiment(studies.find(TRAINING), machine, levels, runs=request.runs)
     made = measure(experiment, request, machine)
     outputs(result(made, machine), made.folder / "outputs")

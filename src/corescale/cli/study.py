@@ -142,10 +142,11 @@ def check(
     )
 
 
-def new(file: Annotated[Path, typer.Argument(help="file to write")] = Path("study.toml")) -> None:
+def new(name: Annotated[str, typer.Argument(metavar="FILE", help="file to write")] = "study.toml") -> None:
     """Write a commented study to start from, and a schema by which editors complete it."""
+    file = Path(name)
     if file.suffix != ".toml":
-        raise UsageError("does not end in .toml", where=str(file), remedy="name a file that ends in .toml")
+        raise UsageError("does not end in .toml", where=name or "''", remedy="name a file that ends in .toml")
     if paths.exists(file):
         raise UsageError("exists already", where=str(file), remedy="name another file")
     kinds = ", ".join(name for name, kind in KINDS.items() if kind.named)

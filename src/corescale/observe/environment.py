@@ -138,6 +138,8 @@ def _how_to_name(program: str) -> str:
         return f"a variable before a program is for a shell: write env {program} and the program"
     if program in SHELL_HAS:
         return f"only a shell has it: write sh -c '{program} ...'"
+    if paths.is_file(program):
+        return f"no folder of PATH has it, and this folder has: write ./{program}"
     return "no folder of PATH has it: check the spelling, or give its path"
 
 

@@ -22,6 +22,7 @@ from corescale.endings import reason
 from corescale.errors import BudgetEndedError, ProgramError, UsageError
 from corescale.observe import environment
 from corescale.observe.spawn import orphans
+from corescale.observe.spawn.report import UNKNOWN_FORMAT
 
 EACH = ("prepare", "conclude")
 """Hooks around each launch, which may therefore have placeholders."""
@@ -95,7 +96,8 @@ class HookRunner:
             try:
                 status = _ended(template.fill(words, values or {}), said, min(own, seconds))
             except OSError as error:
-                raise _unstarted(self._experiment, name, error.strerror or str(error)) from error
+                why = UNKNOWN_FORMAT if error.errno == errno.ENOEXEC else error.strerror or str(error)
+                raise _unstarted(self._experiment, name, why) from error
             except subprocess.TimeoutExpired as error:
                 late = own < seconds
                 budget = self._experiment.stop.budget or math.inf
@@ -154,6 +156,9 @@ def must_start(experiment: Experiment) -> None:
 
 def _unstarted(experiment: Experiment, name: str, why: str) -> ProgramError:
     text, typed = getattr(experiment.hooks, name), experiment.typed
+    program = shlex.split(text)[0]
+    if program in environment.SHELL_HAS:
+        why = f"only a shell has {program}"
     remedy = f"correct it; what only a shell knows needs {typed('--shell')}, or sh -c {shlex.quote(text)}"
     return ProgramError(f"cannot be started: {why}", where=f"{typed(f'--{name}')} {text}", remedy=remedy)
 

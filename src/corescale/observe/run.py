@@ -290,7 +290,8 @@ class _Loop:
             what = f"{stop.budget:g} s sufficed for {reached} of {wanted} configurations:"
             what += f" launches took {took:.2g} s, and start, hooks, proofs and the like {rest:.2g} s"
             enough = math.ceil(spent * len(launches) / len(made))
-            raise BudgetEndedError(what, where="--budget", remedy=f"give it {enough}s, or name fewer levels")
+            fewer = "commands" if [each.name for each in self.experiment.factors] == [COMMAND] else "levels"
+            raise BudgetEndedError(what, where="--budget", remedy=f"give it {enough}s, or name fewer {fewer}")
 
     def announce(self, launches: Sequence[Invocation]) -> None:
         for invocation in launches:
@@ -385,7 +386,7 @@ class _Loop:
         program = record.configuration.get(COMMAND)
         same = [earlier for earlier in self.launched if earlier.configuration.get(COMMAND) == program]
         again = spoiled(same, self.experiment.typed("--prepare"))
-        known = again or names_error(record.tail) or self.experiment.output == SHOWN
+        known = again or record.status == "not-started" or names_error(record.tail) or self.experiment.output == SHOWN
         return (
             (again or otherwise)
             if known

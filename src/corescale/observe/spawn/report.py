@@ -132,9 +132,11 @@ class SpawnReport:
         if self.step is None or self.errno is None:
             return ""
         if self.step == "exec" and self.errno == errno.ENOEXEC:
-            return "neither a program for this machine nor a script with a #! line"
+            return UNKNOWN_FORMAT
         return f"{_STEPS.get(self.step, self.step)}: {os.strerror(self.errno)}"
 
+
+UNKNOWN_FORMAT = "neither a program for this machine nor a script with a #! line"
 
 _NO_START = 127
 

@@ -231,6 +231,65 @@ TRIES: tuple[Try, ...] = (
     ("cat own.txt", 0, "a"),
     ("corescale compare --export-csv o.csv --output o.csv true", 2, "corescale: o.csv: two outputs would go there"),
     (
+        "corescale tune -q --budget 4x -t 1 --metric m=peak-memory --subject-to 'm<=64MiB' -- true | grep subject",
+        0,
+        "subject to: m <= 64.0 MiB",
+    ),
+    (
+        "corescale compare -q -r 2 -L threads=1,2 'sleep 0.0{threads}'",
+        3,
+        "sleep 0.02 looks .* slower than sleep 0.01, but",
+    ),
+    (
+        "corescale explain -q --no-swap -- sh -c true | grep 'it ran'",
+        0,
+        "  note: it ran 1 thread, of [0-9]+ that are counted: put {threads} where it reads their number, or -t 1",
+    ),
+    # Words of our own, which name what was typed.
+    ("corescale version --help | grep -c bool", 1, "0"),
+    ("corescale study new ''", 2, "corescale: '': does not end in .toml; name a file that ends in .toml"),
+    ("corescale tune -f n=auto -- true {n}", 2, "corescale: factor 'n' has no automatic levels; list them: n=a,b"),
+    (
+        "corescale scan -f 'opt=\"a,b\"' -- echo {opt}",
+        2,
+        'corescale: -f: the level "a is not closed, because a comma .*; write opt=a.,b for a level with a comma',
+    ),
+    ("touch mine.py; corescale scan -- mine.py", 4, "corescale: mine.py: no such program; .*: write ./mine.py"),
+    (
+        "corescale scan --on direct --nodes 2 -- true",
+        2,
+        "corescale: --on: the direct launcher starts one rank on one node .asked: 2 nodes with 1 rank each.;",
+    ),
+    (
+        "corescale scan --setup 'export A=1' -- true",
+        4,
+        "corescale: --setup export A=1: cannot be started: only a shell has export; .*--shell, or sh -c 'export A=1'",
+    ),
+    (
+        "echo true > no_script; chmod +x no_script; corescale compare -r 1 --prepare ./no_script true",
+        4,
+        "corescale: --prepare ./no_script: cannot be started: neither a program for .* nor a script with a #! line;",
+    ),
+    (
+        "corescale scan -- ./no_script",
+        4,
+        "corescale: .* could not be started: neither .* with a #! line; correct the command .the command: ./no_script",
+    ),
+    (
+        "corescale compare -q --budget 1s 'sleep 0.7' 'sleep 0.8' 'sleep 0.9'",
+        3,
+        "corescale: --budget: 1 s sufficed for 1 of 3 configurations: .*; give it [0-9]+s, or name fewer commands",
+    ),
+    *(
+        (f"printf '{text}' > wrong.toml; corescale study check wrong.toml", 2, f"corescale: wrong.toml:{says}")
+        for text, says in (
+            ('title = "x"\ncommand = \n', "2: not TOML: 'command ='; write a number, true, false, a text between"),
+            ('title = "x\n', "1: not TOML: 'title = \"x'; close the quotes of the text"),
+            ("title = 1\ntitle = 2\n", "2: not TOML: 'title = 2'; the key is there already: leave one"),
+            ("title = [\n1\n", "2: not TOML: '1'; close the brackets"),
+        )
+    ),
+    (
         "corescale scan --budget 1x -t 1,2 -- touch made",
         3,
         "corescale: --budget: 1x .*; name more",
@@ -412,7 +471,7 @@ TRIES: tuple[Try, ...] = (
         "corescale: chart c: is relative to n=1, and no launch has that; measure it too: --levels n=1,... .here: 2, 3",
     ),
     ("corescale study check relative.toml | tail -1", 0, "relative.toml: in order: 3 configurations, 1 blocks"),
-    ("printf title | corescale study check -", 2, "corescale: standard input: not TOML: "),
+    ("printf title | corescale study check -", 2, "corescale: standard input:1: not TOML: 'title'; write KEY = V"),
     ("corescale calibrate --output no/such", 2, "corescale: no/such: cannot be written: no such folder"),
     ("test ! -e made", 0, ""),
     (
