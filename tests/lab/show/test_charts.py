@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from corescale.conclude.answers.scaling import scan
-from corescale.conclude.stats import bootstrapped
+from corescale.conclude.percentiles import bootstrapped
 from corescale.declare import outputs
 from corescale.declare.outputs import ChartKind, Normalise
 from corescale.errors import UsageError

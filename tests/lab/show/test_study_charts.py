@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from corescale.declare.outputs import Chart
 from corescale.errors import UsageError
 from corescale.show import charts
-from corescale.show.charts import drawing
+from corescale.show.charts import drawing, look
 from corescale.show.charts.model import binary, decades, doubling
 from support import samples
 
@@ -104,7 +104,26 @@ def test_a_speed_is_the_inverse_of_a_relative_time() -> None:
     rows = rows[(rows["load"] == 1) & (rows["allocator"] == "mimalloc")]
     one, four = (rows.loc[rows["threads"] == threads, "time"].to_numpy() for threads in (1, 4))
     assert [mark.y for mark in time.series[0].marks] == pytest.approx([1, np.mean(four) / np.mean(one)])
-    assert speed.series[0].marks[1].y == pytest.approx(np.mean(np.mean(one) / four))
+    assert [mark.y for mark in speed.series[0].marks] == pytest.approx([1, np.mean(one) / np.mean(four)])
+    ends = [(mark.low, mark.high) for mark in speed.series[0].marks]
+    assert ends[0] == pytest.approx((1, 1)), "the reference has no scatter relative to itself"
+    slow = time.series[0].marks[1]
+    assert slow.low and slow.high and ends[1] == pytest.approx((1 / slow.high, 1 / slow.low))
+
+
+def test_a_relative_interval_has_the_scatter_of_its_reference() -> None:
+    """Equal launches, of which only the reference varies: without its scatter, the interval has no width."""
+    times = samples.grid_frame()["replicate"].nunique()
+    varied = {block: 0.5 + block / times for block in range(1, times + 1)}
+    rows = samples.grid_frame()
+    rows = rows.assign(time=[1.0 if threads == 4 else varied[block] for threads, block in
+                             zip(rows["threads"], rows["replicate"], strict=True)])  # fmt: skip
+    chart = lines(where={"load": 1, "allocator": "mimalloc"}, normalise={"to": {"threads": 1}})
+    shown = samples.shown_by(samples.RESULTS["grid"]().experiment, outputs=(chart,))
+    (drawn,) = charts.of_declared(rows, shown)
+    one, four = drawn.series[0].marks
+    assert (one.low, one.high) == pytest.approx((1, 1))
+    assert four.low and four.high and four.low < float(four.y) / 1.05 and four.high > 1.05 * float(four.y)
 
 
 def test_an_overhead_is_a_ratio_less_one() -> None:
@@ -219,7 +238,7 @@ def test_launches_that_count_as_1_have_a_panel_and_panels_with_a_reference_share
     assert chart.columns == ("threads=1", "threads=4") and not chart.own_y
     serial = [mark for panel in chart.panels if panel.column == "threads=1" for s in panel.series for mark in s.marks]
     assert [mark.y for mark in serial] == pytest.approx([1] * len(serial))
-    assert all(mark.low is not None and mark.low < 1 for mark in serial), "they scatter as any other launches"
+    assert all((mark.low, mark.high) == pytest.approx((1, 1)) for mark in serial)
 
 
 def test_nine_names_below_each_of_three_panels_do_not_overlap() -> None:
@@ -236,6 +255,31 @@ def test_nine_names_below_each_of_three_panels_do_not_overlap() -> None:
         apart = (places[1][0] - places[0][0]) * math.sin(math.radians(label.get_rotation()))
         label.set_rotation(0)
         assert apart > label.get_window_extent().height
+
+
+def test_a_long_name_among_short_ones_lies_on_no_neighbour() -> None:
+    """Fifteen names of the block-size study: together they are short enough, but the longest ones are not."""
+    names = [f"{kind}_{size}" for kind in ("c", "read", "write") for size in (1, 2, 3, 4)] + ["real_2_10", "write_4096"]
+    rows = pd.concat(samples.grid_frame().assign(allocator=name) for name in names)
+    shown = samples.shown_by(samples.RESULTS["grid"]().experiment, outputs=(bars(),))
+    (chart,) = charts.of_declared(rows, shown)
+    assert sum(len(name) + 2 for name in names) <= chart.letters < 12 * len(names) and chart.crowded
+
+
+def test_no_two_of_many_series_look_alike() -> None:
+    """Once the colours are taken, bars have lines across them, and points other shapes."""
+    seen = [look.of(slot) for slot in range(3 * len(look.SERIES))]
+    assert (
+        len({(one.colour, one.hatch) for one in seen}) == len({(one.colour, one.marker) for one in seen}) == len(seen)
+    )
+    names = ("system", "corescale", "mimalloc", "jemalloc", "tcmalloc", "tbbmalloc", "snmalloc", "scudo", "hoard")
+    rows = pd.concat(samples.grid_frame().assign(allocator=name) for name in names)
+    shown = samples.shown_by(
+        samples.RESULTS["grid"]().experiment, outputs=(bars(colour="allocator", where={"threads": 1}),)
+    )
+    (chart,) = charts.of_declared(rows, shown)
+    drawn = drawing._figure(chart).axes[0].patches
+    assert len({(bar.get_facecolor(), bar.get_hatch()) for bar in drawn}) == len(names)
 
 
 def test_layouts_are_labelled_as_threads_x_ranks() -> None:

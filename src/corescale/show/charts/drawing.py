@@ -161,7 +161,8 @@ def _handle(series: Series) -> Line2D | Patch:
         return Line2D([], [], color=colour, label=series.label, linestyle=DASHES if series.kind == "dashed" else ":")
     seen = look.of(series.slot)
     if series.kind in ("bars", "spans", "steps"):
-        return Patch(facecolor=seen.colour, alpha=1 if series.kind == "spans" else BAR, label=series.label)
+        return Patch(facecolor=seen.colour, alpha=1 if series.kind == "spans" else BAR, label=series.label,
+                     hatch=seen.hatch, edgecolor=PAPER, linewidth=0)  # fmt: skip
     line: Any = LINES[series.style % len(LINES)] if series.kind == "curve" else "none"
     return Line2D([], [], color=seen.colour, marker=seen.marker, linestyle=line, markeredgecolor=PAPER,
                   markersize=7, label=series.label)  # fmt: skip
@@ -242,11 +243,12 @@ def _bars(axes: Axes, chart: Chart, series: Series) -> None:
     named = [one.name for one in chart.series if one.kind == "bars"]
     width = GROUP_WIDTH / len(named) if chart.dodged else GROUP_WIDTH
     shift = (named.index(series.name) - (len(named) - 1) / 2) * width if chart.dodged else 0.0
-    x, colour = [at + shift for at in _places(chart, series)], look.of(series.slot).colour
+    x, seen = [at + shift for at in _places(chart, series)], look.of(series.slot)
     hollow = [mark.hollow for mark in series.marks]
-    faces, rims = [PAPER if each else colour for each in hollow], [2 if each else 0 for each in hollow]
-    style: Any = {"color": faces, "alpha": BAR, "edgecolor": colour, "linewidth": rims, "zorder": 2}
-    _say(series, axes.bar(x, _values(series), width=0.92 * width, **style))
+    faces, rims = [PAPER if each else seen.colour for each in hollow], [2 if each else 0 for each in hollow]
+    edges = [seen.colour if each else PAPER for each in hollow]
+    style: Any = {"color": faces, "alpha": BAR, "edgecolor": edges, "linewidth": rims, "zorder": 2}
+    _say(series, axes.bar(x, _values(series), width=0.92 * width, hatch=seen.hatch, **style))
     _whiskers(axes, chart, series, x, 1.6)
 
 

@@ -22,6 +22,8 @@ class Look:
 
     colour: str
     marker: str
+    hatch: str = ""
+    """lines across its bars, in the colour of the paper"""
 
 
 SERIES = (
@@ -47,8 +49,11 @@ VARIABLES = {INK: "--ink", MUTED: "--muted", GRID: "--grid", ALARM: "--alarm", P
 
 
 def of(slot: int) -> Look:
-    """The look of a series by its slot."""
-    return REST[-slot - 1] if slot < 0 else SERIES[slot % len(SERIES)]
+    """The look of a series by its slot. Once all colours are taken, they come again with other shapes."""
+    if slot < 0:
+        return REST[-slot - 1]
+    again, place = divmod(slot, len(SERIES))
+    return Look(SERIES[place].colour, SERIES[(place + again) % len(SERIES)].marker, "/" * (3 * again))
 
 
 @functools.cache

@@ -161,8 +161,9 @@ class Chart:
 
     @property
     def crowded(self) -> bool:
-        """Whether the names below a panel need to be slanted."""
-        return not self.turned and sum(len(name) + 2 for name in self.x.categories) > self.letters / len(self.columns)
+        """Whether the names below a panel need to be slanted: each has an equal place, however short it is."""
+        longest = max(map(len, self.x.categories), default=0) + 2
+        return not self.turned and longest * len(self.x.categories) > self.letters / len(self.columns)
 
     @property
     def letters(self) -> int:

@@ -15,7 +15,7 @@ from corescale.declare import outputs
 from corescale.declare.experiment import Experiment
 from corescale.errors import UsageError
 from corescale.show.charts.declared import grouped, ratios
-from corescale.show.charts.declared.inputs import Asked, present
+from corescale.show.charts.declared.inputs import Asked, present, relative
 from corescale.show.charts.model import Chart
 
 __all__ = ["KINDS", "declared", "to_draw"]
@@ -107,11 +107,14 @@ def normalised(asked: Asked) -> Asked:
     for name in wanted.within:
         present(name, rows, asked.chart.name)
     keys = list(dict.fromkeys(("machine", *wanted.within)))
-    means = rows[base].groupby(keys)[asked.value].agg(asked.chart.statistic).rename("_base")
-    scaled = rows.join(means, on=keys)
-    ratio = scaled[asked.value] / scaled["_base"]
-    shown = (1 / ratio if wanted.inverse else ratio) - wanted.less_one
-    scaled = scaled.assign(**{asked.value: shown}).dropna(subset=[asked.value])
-    if scaled.empty:
+    rows = rows.assign(
+        _raw=rows[asked.value],
+        _group=rows.groupby(keys, dropna=False).ngroup(),
+        _block=rows.groupby(["machine", "replicate"]).ngroup(),
+    )
+    reference = rows[base]
+    means = rows["_group"].map(reference.groupby("_group")[asked.value].agg(asked.chart.statistic))
+    rows = rows.assign(**{asked.value: relative(wanted, rows[asked.value] / means)}).dropna(subset=[asked.value])
+    if rows.empty:
         raise UsageError("nothing was measured to normalise by", where=where, remedy="change `to` or `within`")
-    return replace(asked, rows=scaled)
+    return replace(asked, rows=rows, reference=reference)

@@ -5,11 +5,13 @@ import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
 
-from corescale.conclude.stats import Interval, bootstrapped
+from corescale.conclude.percentiles import bootstrapped, bootstrapped_ratio
+from corescale.conclude.stats import Interval
 from corescale.declare import outputs
 from corescale.declare.experiment import Experiment
 from corescale.errors import UsageError, nearest
@@ -23,6 +25,10 @@ MANY = 20
 MOST_ON_AXIS = 2
 """most conditions on the reference launches (which count as 1) that an axis names; the caption names more"""
 
+RELATIVE = ("_group", "_block", "_raw")
+"""columns of a normalised chart: the number of the group that has a reference of its own, that of the block, and the
+value as measured"""
+
 Shown = Callable[[Interval], text.Shown]
 
 
@@ -35,6 +41,8 @@ class Asked:
     experiment: Experiment
     failed: int
     """launches without a value"""
+    reference: pd.DataFrame | None = None
+    """the launches by which the others are normalised"""
 
     @property
     def value(self) -> str:
@@ -51,7 +59,8 @@ class Asked:
     @property
     def of_a_mark(self) -> list[str]:
         """The columns that a mark is made from. Selecting rows from only these is many times faster."""
-        return [*dict.fromkeys((*self.groups, self.value, "oversubscribed"))]
+        relative = () if self.reference is None else RELATIVE
+        return [*dict.fromkeys((*self.groups, self.value, "oversubscribed", *relative))]
 
     def panels(self) -> Iterator[tuple[str, str, pd.DataFrame]]:
         """Row, column and launches of each panel that has any."""
@@ -96,8 +105,16 @@ class Asked:
     def estimate(self, rows: pd.DataFrame) -> Interval:
         """The statistic of some launches, with its interval if one is wanted."""
         chart = self.chart
-        found = bootstrapped(rows[self.value], chart.statistic)
+        found = bootstrapped(rows[self.value], chart.statistic) if self.reference is None else self._relative(rows)
         return found if chart.error == "bootstrap" else Interval(found.estimate, None, None, None, found.n)
+
+    def _relative(self, rows: pd.DataFrame) -> Interval:
+        """The ratio of statistics. It is inverted afterwards, because noise would raise a mean of inverse values."""
+        wanted = self.chart.normalise
+        assert wanted is not None and self.reference is not None
+        ours, theirs = (dict(iter(of[[*RELATIVE]].groupby("_group"))) for of in (rows, self.reference))
+        pairs = [[(of["_block"], of["_raw"]) for of in (ours[group], theirs[group])] for group in ours]
+        return bootstrapped_ratio(pairs, self.chart.statistic).map(lambda ratio: relative(wanted, ratio))
 
     def mark(self, rows: pd.DataFrame, x: float | str, head: str, shown: Shown) -> Mark:
         """The mark of some launches at x."""
@@ -144,7 +161,8 @@ class Asked:
             spread = "brackets, on pointing at a cell"
         error = ""
         if chart.error == "bootstrap" and fewest > 1:
-            error = f"; {spread}: bootstrapped 95% intervals of the {chart.statistic}"
+            of = chart.statistic if self.reference is None else "ratio, whose blocks are drawn with their reference"
+            error = f"; {spread}: bootstrapped 95% intervals of the {of}"
             error += ", too narrow at so few" if fewest < MANY else ""
         wanted = chart.normalise
         one = f" {1 - wanted.less_one} is {_words(wanted.to)}." if wanted and not self.on_axis else ""
@@ -190,6 +208,14 @@ def _words(levels: outputs.Selection) -> str:
         else f"{column} {level}"
         for column, level in pairs
     )  # fmt: skip
+
+
+Ratio = TypeVar("Ratio", float, "pd.Series[float]")
+
+
+def relative(wanted: outputs.Normalise, ratio: Ratio) -> Ratio:
+    """A ratio to the reference as the chart shows it: inverted, or less 1."""
+    return (ratio**-1 if wanted.inverse else ratio) - wanted.less_one
 
 
 def natural(level: Level) -> tuple[bool, Sequence[str | float]]:
