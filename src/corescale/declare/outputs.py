@@ -146,6 +146,8 @@ class Chart(_Reads):
     """for lines: a column whose levels are line styles, in every colour"""
     facet: tuple[str, ...] = Field(default=(), max_length=2)
     """columns, at most two, with a panel for each level: rows by the first, columns by the second or the only one"""
+    label: str = ""
+    """title of the axis of values; without it, the column's name and what it is relative to"""
     error: Literal["bootstrap", "none"] = "bootstrap"
     """bootstrap: 95% interval of the statistic over replicates"""
     statistic: Literal["mean", "median"] = "mean"
@@ -243,6 +245,8 @@ class Finding(_Reads):
     """one answer for each level of these columns"""
     bars: str = ""
     """for a `difference`: a column of `each`, by whose levels the chart has bars"""
+    label: str = ""
+    """for a `difference`: title of that chart's axis of values"""
     general: bool = False
     several: int = Field(default=0, ge=0)
     """`general`: the claim is about the mean over all levels that neither side names. `several`: it is about this many

@@ -31,11 +31,15 @@ def findings(answers: Sequence[Answer | Modelled]) -> str:
     """`4 statements: 2 hold, 1 does not hold, 1 is open`. A statement may have answers at several levels."""
     if not answers:
         return ""
-    of = {verdict: sum(answer.verdict == verdict for answer in answers) for verdict in VERDICTS}
-    said = [f"{number} {VERDICTS[verdict][number != 1]}" for verdict, number in of.items() if number]
     names = {answer.finding.name for answer in answers}
     answered = "" if len(answers) == len(names) else f", {text.count(len(answers), 'answer')}"
-    return f"{text.count(len(names), 'statement')}{answered}: {', '.join(said)}"
+    return f"{text.count(len(names), 'statement')}{answered}: {tally(answers)}"
+
+
+def tally(answers: Sequence[Answer | Modelled]) -> str:
+    """`2 hold, 1 is open`."""
+    of = {verdict: sum(answer.verdict == verdict for answer in answers) for verdict in VERDICTS}
+    return ", ".join(f"{number} {VERDICTS[verdict][number != 1]}" for verdict, number in of.items() if number)
 
 
 VERDICTS: dict[Verdict, tuple[str, str]] = {

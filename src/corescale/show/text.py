@@ -112,6 +112,12 @@ def number(interval: Interval) -> Shown:
     return f"{interval.estimate:.4g}", ends
 
 
+def brief(value: float) -> str:
+    """A number without unit, with three significant digits, for the small cells of a heat map: `15.9k`."""
+    size, letter = next(((s, of) for s, of in ((1e9, "G"), (1e6, "M"), (1e3, "k")) if abs(value) >= s), (1.0, ""))
+    return f"{value / size:.3g}{letter}"
+
+
 def quantity(response: str) -> Callable[[Interval], Shown]:
     """The function that formats values of a declared response; metrics have no known unit."""
     return time if is_time(response) else number

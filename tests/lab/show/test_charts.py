@@ -18,7 +18,7 @@ from corescale.conclude.percentiles import bootstrapped
 from corescale.declare import outputs
 from corescale.declare.outputs import ChartKind, Normalise
 from corescale.errors import UsageError
-from corescale.show import charts
+from corescale.show import charts, text
 from corescale.show.charts import drawing, look, model
 from corescale.show.charts.declared import KINDS
 from support import samples
@@ -108,6 +108,7 @@ def test_scaling_pairs_launches_of_a_block() -> None:
 def test_a_heat_map_has_a_cell_a_pair() -> None:
     chart = drawn("heat")
     assert len(chart.cells) == 4
+    assert [text.brief(value) for value in (0.012345, 128, 15940, 2.5e6)] == ["0.0123", "128", "15.9k", "2.5M"]
     for mark in chart.cells:
         assert mark.value == pytest.approx(good(allocator=mark.y, threads=int(str(mark.x)))["time"].median())
     slowest = max(chart.cells, key=lambda mark: mark.value or 0)

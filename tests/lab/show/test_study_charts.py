@@ -100,6 +100,8 @@ def test_a_speed_is_the_inverse_of_a_relative_time() -> None:
     (time,) = of(chart)
     (speed,) = of(chart.model_copy(update={"normalise": chart.normalise.model_copy(update={"inverse": True})}))
     assert speed.y.title == "speed, relative to threads 1" and time.y.title == "time, relative to threads 1"
+    (labelled,) = of(chart.model_copy(update={"label": "efficiency"}))
+    assert labelled.y.title == "efficiency" and "1 is threads 1." in labelled.caption
     rows = samples.grid_frame()
     rows = rows[(rows["load"] == 1) & (rows["allocator"] == "mimalloc")]
     one, four = (rows.loc[rows["threads"] == threads, "time"].to_numpy() for threads in (1, 4))
@@ -190,7 +192,7 @@ def test_a_rung_that_was_not_measured_is_named() -> None:
         return of(Chart.model_validate({"name": "l", "kind": "ladder", "title": "x", "steps": steps}))[0]
 
     made = ladder({"threads": "min"}, {"threads": 9}, {"threads": 4})
-    assert made.x.categories == ("threads min", "+ threads=4") and "Not measured: + threads=9." in made.caption
+    assert made.x.categories == ("fewest threads", "+ threads=4") and "Not measured: + threads=9." in made.caption
     with pytest.raises(UsageError, match="no launch is the rung"):
         ladder({"threads": 9})
 

@@ -8,12 +8,12 @@ from dataclasses import replace
 from corescale.conclude.answers.findings import Answer
 from corescale.conclude.answers.overheads import Modelled, Point
 from corescale.conclude.models.overhead_factors import OverheadFit
-from corescale.declare.outputs import Overheads
 from corescale.records import Level
 from corescale.show import text
 from corescale.show.charts.declared.inputs import named, natural
 from corescale.show.charts.forest import forest
 from corescale.show.charts.model import Axis, Chart, Mark, Panel, Series, SeriesKind, finite_ends, rounded
+from corescale.show.statements import tally
 
 Marked = dict[tuple[SeriesKind, str], list[Mark]]
 """marks of each series, by its kind and label"""
@@ -45,7 +45,7 @@ def _overheads(answers: Sequence[Modelled]) -> Chart:
     x = finding.claim.split("+")[0].strip()
     marked = {("", _at(one.at)): {**_measured(one, x, sizes), **_lines(one, x)} for one in answers}
     ticks = _ticks(max((p.factors[x] for one in answers for p in one.points), default=0.0))
-    made = _panels(finding, f"against {x}", Axis(x, zero=True, ticks=ticks), marked)
+    made = _panels(answers, f"against {x}", Axis(x, zero=True, ticks=ticks), marked)
     return replace(made, caption=HOW.format(x=f"{x} = {finding.factors[x]}"), references=(0.0,), wide=len(marked) > 1)
 
 
@@ -64,14 +64,14 @@ def _bars(answers: Sequence[Modelled]) -> Chart:
                 name, f = f"{at}: {fit.model}" if at else fit.model, fit.overhead(point.factors).estimate
                 series.setdefault(("bars", name), []).append(Mark(bar, f, f"{name} at {place}: f = {f:.3g}"))
     categories = sorted({str(point.bar) for one in answers for point in one.points}, key=natural)
-    made = _panels(finding, f"by {finding.bars}", Axis(finding.bars, categories=tuple(categories)), marked)
+    made = _panels(answers, f"by {finding.bars}", Axis(finding.bars, categories=tuple(categories)), marked)
     caption = "f = p T(p) / (p_ref T(p_ref)) - 1, and what each fitted sum of factors says of it: "
     caption += "; ".join(f"{name} = {text}" for name, text in finding.factors.items())
     caption += "" if finding.up_to is None else f"; fitted where f is at most {finding.up_to:g}"
     return replace(made, caption=caption, wide=True, own_y=True)
 
 
-def _panels(finding: Overheads, over: str, x: Axis, marked: Mapping[tuple[str, str], Marked]) -> Chart:
+def _panels(answers: Sequence[Modelled], over: str, x: Axis, marked: Mapping[tuple[str, str], Marked]) -> Chart:
     """Overhead over x, with a panel for each row and column."""
     slots = {name: slot for slot, name in enumerate(dict.fromkeys(name for of in marked.values() for name in of))}
     panels = tuple(
@@ -80,8 +80,8 @@ def _panels(finding: Overheads, over: str, x: Axis, marked: Mapping[tuple[str, s
     )
     said = (mark.says for panel in panels for series in panel.series for mark in series.marks if mark.says)
     return Chart(
-        name=finding.name,
-        title=finding.statement,
+        name=answers[0].finding.name,
+        title=_title(answers),
         caption="",
         alternative=text.clean(f"overhead {over}. {'; '.join(said)}."),
         x=x,
@@ -142,10 +142,10 @@ def _differences(answers: Sequence[Answer]) -> Chart:
     rows = [(_at(one.at), one.ratio, bool(one.oversubscribed)) for one in inorder]
     caption = f"Differences within blocks, with intervals; {finding.claim} is claimed."
     relative = finding.normalise is not None and not finding.normalise.subtract
-    what = f"difference of {finding.y.replace('_', ' ')}{', relative' if relative else ''}"
+    what = finding.label or f"difference of {finding.y.replace('_', ' ')}{', relative' if relative else ''}"
     if finding.bars:
         return _upright(inorder, caption, what)
-    return forest(finding.name, finding.statement, caption, what, [("", rows)],
+    return forest(finding.name, _title(answers), caption, what, [("", rows)],
                   shown=text.number, format="number", reference=0.0)  # fmt: skip
 
 
@@ -161,7 +161,7 @@ def _upright(answers: Sequence[Answer], caption: str, what: str) -> Chart:
     bars = (Series("bars", label, tuple(marks), slot) for slot, (label, marks) in enumerate(series.items()))
     return Chart(
         name=finding.name,
-        title=finding.statement,
+        title=_title(answers),
         caption=caption,
         alternative=text.clean(f"{what} by {finding.bars}. {said}."),
         x=Axis(finding.bars, categories=tuple(dict.fromkeys(str(one.at[finding.bars]) for one in answers))),
@@ -176,6 +176,11 @@ def _ticks(largest: float) -> tuple[float, ...]:
     """0 and at most MOST_TICKS round numbers; more would overlap, because small numbers are long."""
     step = rounded(largest / MOST_TICKS)
     return tuple(round(k * step, 12) for k in range(MOST_TICKS + 1) if k * step <= largest) if step else ()
+
+
+def _title(answers: Sequence[Answer | Modelled]) -> str:
+    """The statement with its verdicts, because the picture of a claim does not show whether it holds."""
+    return f"{answers[0].finding.statement} Answers: {tally(answers)}."
 
 
 def _at(levels: Mapping[str, Level]) -> str:

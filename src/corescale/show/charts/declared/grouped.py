@@ -113,7 +113,7 @@ def _flat(asked: Asked, rows: pd.DataFrame) -> Fit:
 def heat(asked: Asked) -> Chart:
     """The value at every pair of levels, as a colour and as a number."""
     chart = asked.chart
-    shown, _ = asked.quantity()
+    shown, written = asked.quantity()
     panels = []
     for row, column, rows in asked.panels():
         marks = []
@@ -123,8 +123,10 @@ def heat(asked: Asked) -> Chart:
                 if not cell.empty:
                     head = ", ".join(filter(None, (row, column, named(chart.x, x), named(chart.y, y))))
                     mark = asked.mark(cell, str(x), head, shown)
-                    written = shown(Interval(float(mark.y), mark.low, mark.high, None, 0))[0] + "*" * mark.hollow
-                    marks.append(replace(mark, y=str(y), value=float(mark.y), low=None, high=None, written=written))
+                    value = float(mark.y)
+                    alone = Interval(value, None, None, None, 0)
+                    inside = (text.brief(value) if written == "number" else shown(alone)[0]) + "*" * mark.hollow
+                    marks.append(replace(mark, y=str(y), value=value, low=None, high=None, written=inside))
         panels.append(Panel((Series("cells", "", tuple(marks)),), row, column))
     axes = [Axis(name, categories=tuple(str(at) for at in asked.levels(name))) for name in (chart.x, chart.y)]
     made = asked.made(axes[0], axes[1], panels)

@@ -135,6 +135,8 @@ class Asked:
 
     def title(self) -> str:
         """The title of the value axis."""
+        if self.chart.label:
+            return self.chart.label
         name = text.quantity_name(self.experiment.response) if self.value == "time" else self.value.replace("_", " ")
         wanted = self.chart.normalise
         if wanted is None:
@@ -146,9 +148,9 @@ class Asked:
 
     @property
     def on_axis(self) -> bool:
-        """Whether the axis has room to name the launches that count as 1; the axes of panels are short."""
+        """Whether the axis names the launches that count as 1: without a label, and with room, which panels lack."""
         wanted, room = self.chart.normalise, 1 if self.chart.facet else MOST_ON_AXIS
-        return wanted is None or len(wanted.to) <= room
+        return wanted is None or (not self.chart.label and len(wanted.to) <= room)
 
     def caption(self) -> str:
         """The declared caption, followed by what the numbers are."""

@@ -54,7 +54,8 @@ def in_steps(asked: Asked) -> Chart:
     chart, confidence = asked.chart, asked.experiment.stop.confidence
     changes: list[outputs.Selection] = list(chart.steps) or [{chart.x: level} for level in asked.levels(chart.x)]
     rows = [asked.rows[selected(asked.rows, dict(ChainMap(*map(dict, changes[k::-1]))))] for k in range(len(changes))]
-    labels = [text.clean(f"{'+ ' if k and chart.steps else ''}{_words(change)}") for k, change in enumerate(changes)]
+    words = [_words(change, chart.best) for change in changes]
+    labels = [text.clean(f"{'+ ' if k and chart.steps else ''}{of}") for k, of in enumerate(words)]
     made = [(label, of) for label, of in zip(labels, rows, strict=True) if not of.empty]
     if not made:
         raise UsageError(f"no launch is the rung {labels[0]}", where=f"chart {chart.name}")
@@ -95,9 +96,15 @@ def in_steps(asked: Asked) -> Chart:
     )
 
 
-def _words(levels: outputs.Selection) -> str:
+def _words(levels: outputs.Selection, best: str) -> str:
+    """`openmp, fewest ranks, system`; of several levels of the column `best`, the best is used: `best ranks`."""
+    extremes = {"min": "fewest", "max": "most"}
     said = {name: level for name, level in levels.items() if not isinstance(level, tuple)}
-    return " ".join(f"{name} {of}" if of in outputs.EXTREMES else named(name, of) for name, of in said.items())
+    return ", ".join(
+        f"{extremes.get(str(of), 'best' if name == best else str(of))} {name}" if of in outputs.EXTREMES
+        else named(name, of)
+        for name, of in said.items()
+    )  # fmt: skip
 
 
 def _in_blocks(rows: pd.DataFrame, chart: outputs.Chart) -> "pd.Series[float]":
