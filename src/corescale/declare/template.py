@@ -12,9 +12,19 @@ from corescale.errors import UsageError, nearest
 NAME = "[A-Za-z_][A-Za-z0-9_]*"
 """pattern of a placeholder's name"""
 _TOKEN = re.compile(rf"\{{(\{{{NAME}\}})\}}|\{{({NAME})\}}")
-_QUOTED = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""", re.DOTALL)
+_PIECE = re.compile(
+    r"""(?P<blank>[ \t\n]+)|'(?P<single>[^']*)'|"(?P<double>(?:\\.|[^"\\])*)"|\\(?P<escaped>.)"""
+    r"""|(?P<bare>[^ \t\n'"\\]+)""",
+    re.DOTALL,
+)
+"""matches the parts of a text that a shell quotes in different ways"""
+_ESCAPE = re.compile(r"""\\([$`"\\])|\\\n""")
+"""matches what a backslash quotes between double quotes; it stays before any other character"""
 _STARTER = re.compile(r"(?:^|[\s/;&|(])((?:mpirun|mpiexec|orterun|prterun|srun)(?:\.\w+)?)(?=\s|$)")
-_OPERATOR = re.compile(r"[;<>|&()]+|[*`]|\$(?=[\w({])|(?<!\S)~")
+_EXPANSION = r"`|\$(?=[\w({?!$@*#-])"
+_OPERATOR = re.compile(rf"[;<>|&()]+|[*?]|\[(?=[^\]]+\])|{_EXPANSION}")
+_FIRST = re.compile(r"[~#]")
+"""matches what only a shell understands at the beginning of a word"""
 _BETWEEN = ("|", "||", "&&", ";")
 _REDIRECTION = re.compile(r"\d?(?:>>?|<)")
 _PLAIN = re.compile(r"[\w@%+=:,./{}-]+|[|&;<>\d]+")
@@ -22,23 +32,48 @@ _PLAIN = re.compile(r"[\w@%+=:,./{}-]+|[|&;<>\d]+")
 
 
 def words(text: str, where: str) -> tuple[str, ...]:
-    """The words of a text as a shell would split it; raises UsageError for quotes that are left open."""
-    try:
-        return tuple(shlex.split(text))
-    except ValueError as error:
-        raise UsageError(f"{text!r}: {str(error).lower()}", where=where, remedy="close the quotes") from None
+    """The words of a text as a POSIX shell would split it, except that a line break is a blank; raises UsageError for
+    quotes that are left open.
+    """
+    return _parsed(text, where)[0]
 
 
 def split(text: str, where: str, shell: str = "--shell") -> tuple[str, ...]:
     """The words of a command that is run without a shell; raises UsageError for syntax that needs a shell.
 
-    `shell`: the option that the remedy names.
+    `shell`: the option that the remedy names; empty if no shell can run it.
     """
-    found = words(text, where)
-    operator = _OPERATOR.search(_QUOTED.sub("", text))
-    if operator is None:
-        return found
-    raise _for_a_shell(operator[0], text, where, shell)
+    found, operator = _parsed(text, where)
+    if operator and not shell:
+        raise UsageError(f"{operator!r} in {text!r} is for a shell", where=where, remedy="quote it if it is text")
+    if operator:
+        raise _for_a_shell(operator, text, where, shell)
+    return found
+
+
+def _parsed(text: str, where: str) -> tuple[tuple[str, ...], str]:
+    """The words of a text, and the first syntax in it that only a shell understands; that is empty if there is none."""
+    words: list[str] = []
+    operator, place, inside = "", 0, False
+    while place < len(text):
+        piece = _PIECE.match(text, place)
+        if piece is None:
+            what = "escaped character" if text[place] == "\\" else "closing quotation"
+            raise UsageError(f"{text!r}: no {what}", where=where, remedy="close the quotes")
+        place, kind, said = piece.end(), piece.lastgroup, piece[piece.lastindex or 0]
+        if kind == "blank" or piece[0] == "\\\n":
+            inside = inside and kind != "blank"
+            continue
+        found = None
+        if kind == "bare":
+            found = (None if inside else _FIRST.match(said)) or _OPERATOR.search(said)
+        elif kind == "double":
+            found = re.search(_EXPANSION, re.sub(r"\\.", "", said, flags=re.DOTALL))
+            said = _ESCAPE.sub(r"\1", said)
+        operator = operator or (found[0] if found else "")
+        words[len(words) - inside :] = [words[-1] + said if inside else said]
+        inside = True
+    return tuple(words), operator
 
 
 def _for_a_shell(operator: str, text: str, where: str, shell: str = "--shell", otherwise: str = "") -> UsageError:
@@ -70,8 +105,8 @@ def must_need_no_shell(argv: Sequence[str], where: str) -> None:
 def shell_words(text: str) -> tuple[str, ...]:
     """The words of a shell command that may name programs. If it cannot be parsed, it is split at blanks."""
     try:
-        return tuple(shlex.split(text))
-    except ValueError:
+        return words(text, "")
+    except UsageError:
         return tuple(text.split())
 
 

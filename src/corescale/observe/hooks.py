@@ -90,7 +90,7 @@ class HookRunner:
         text, typed = getattr(self._experiment.hooks, name), self._experiment.typed
         if text is None:
             return
-        words = _after(first, ("/bin/sh", "-c", text) if self._shell else shlex.split(text))
+        words = _after(first, ("/bin/sh", "-c", text) if self._shell else template.words(text, typed(f"--{name}")))
         own = self._of_a_launch if name in EACH else math.inf
         with tempfile.TemporaryFile() as said:
             try:
@@ -149,14 +149,14 @@ def must_start(experiment: Experiment) -> None:
     if any(command.shell for command in experiment.commands):
         return
     for name in ("setup",) if experiment.hooks.setup else (*EACH, *ONCE):
-        words = shlex.split(getattr(experiment.hooks, name) or "")
+        words = template.words(getattr(experiment.hooks, name) or "", experiment.typed(f"--{name}"))
         if words and not template.placeholders(words[:1]) and shutil.which(words[0]) is None:
             raise _unstarted(experiment, name, os.strerror(errno.ENOENT))
 
 
 def _unstarted(experiment: Experiment, name: str, why: str) -> ProgramError:
     text, typed = getattr(experiment.hooks, name), experiment.typed
-    program = shlex.split(text)[0]
+    program = template.words(text, typed(f"--{name}"))[0]
     if program in environment.SHELL_HAS:
         why = f"only a shell has {program}"
     remedy = f"correct it; what only a shell knows needs {typed('--shell')}, or sh -c {shlex.quote(text)}"

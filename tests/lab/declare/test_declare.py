@@ -6,6 +6,7 @@ import itertools
 import os
 import random
 import re
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -18,9 +19,10 @@ from corescale.declare.command_line import named_factors
 from corescale.declare.experiment import Constraint, Experiment
 from corescale.declare.factors.placement import Smt
 from corescale.declare.grid import baseline, configurations, launch, untyped
-from corescale.declare.request import CompareRequest, ScanRequest, joined
+from corescale.declare.request import CompareRequest, ScanRequest, TuneRequest, joined
 from corescale.errors import CorescaleError, UsageError
 from corescale.machine import Machine
+from corescale.observe.hooks import HookRunner
 from corescale.records import Configuration, Layout, Level
 from corescale.show import naming
 from support.typed import scan, tune
@@ -343,6 +345,37 @@ def test_a_quoted_command_that_only_a_shell_understands_is_refused(text: str) ->
         CompareRequest(), ["sh -c 'cat a | wc -l'", "awk '{{print $1 > 2}}' f"], Machine.here()
     )
     assert quoted.commands[0].argv == ("sh", "-c", "cat a | wc -l")
+
+
+IN_WORDS = [
+    """'"$x"'""",
+    r'"\$x \` \" \\ \n"',
+    r"\$x\ y",
+    '"a\\\nb" c\\\nd',
+    "a#b '#' \\# =~ [ ]",
+    '\'\' "" a""\'$\'b"~"',
+]
+
+
+@pytest.mark.parametrize("text", IN_WORDS)
+def test_words_are_those_of_a_shell(text: str) -> None:
+    done = subprocess.run(["sh", "-c", f"printf '%s\\0' {text}"], stdout=subprocess.PIPE, text=True, check=True)
+    assert template.split(text, "command") == tuple(done.stdout.split("\0")[:-1])
+
+
+@pytest.mark.parametrize("text", ['"$x"', '"a`b`"', '"${x:-1}"', '"$(b)"', "$?", '"$$"', "f?", "f[12]", "a #b", "~"])
+def test_what_a_shell_would_replace_is_refused_wherever_words_are_split(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text(f"title = 't'\ncommand = 'echo {text}'\n")
+    here = Machine.here()
+    for made in (
+        lambda: command_line.compare(CompareRequest(), [f"echo {text}"], here),
+        lambda: command_line.tune(TuneRequest(rehearse=text), ["echo", "x"], here),
+        lambda: study_file.experiment(file, here),
+        lambda: HookRunner(command_line.compare(CompareRequest(prepare=f"echo {text}"), ["true"], here)),
+    ):
+        with pytest.raises(UsageError, match="is for a shell"):
+            made()
 
 
 def test_a_quoted_command_that_is_for_no_shell_is_text(machine: Machine) -> None:

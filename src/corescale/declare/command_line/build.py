@@ -182,7 +182,7 @@ def _rehearsal(request: Request, command: Command) -> tuple[str, ...]:
         raise UsageError("no arguments", where="--rehearse", remedy="name those of a smaller input, or leave it out")
     if request.shell:
         raise UsageError("needs a command without a shell", where="--rehearse", remedy="drop --shell")
-    return (command.argv[0], *template.words(request.rehearse, "--rehearse"))
+    return (command.argv[0], *template.split(request.rehearse, "--rehearse", ""))
 
 
 def levels(chosen: Sequence[Factor], asked: Collection[str], machine: Machine) -> Iterator[tuple[str, Level]]:

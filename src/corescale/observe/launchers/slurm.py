@@ -180,7 +180,7 @@ def mpi() -> str:
 
 
 def _words(option: str) -> tuple[str, ...]:
-    return permitted(template.words(option, "--allocation")) if option.strip() else ()
+    return permitted(template.split(option, "--allocation", "")) if option.strip() else ()
 
 
 def _partition(words: Sequence[str]) -> str:
