@@ -195,10 +195,10 @@ class Record:
     """`group`: each page counts once. `sum`: a sum over processes, in which a page shared by a fork counts in each"""
     bounds: Mapping[str, Bound] = field(default_factory=dict)
     """Figures that are bounds or estimates, by name: `user`, `noise.steal`."""
-    cpu_kind: Literal["group", "reaped", "sampled", ""] = ""
+    cpu_kind: Literal["group", "reaped", "sampled", "none", ""] = ""
     """Kind of `user` and `system`. `group`: of the control group, which no process of the tree was seen to leave.
-    `reaped`: of the processes whose parents waited for them. `sampled`: a lower bound. Empty: not known, in earlier
-    versions."""
+    `reaped`: of the processes whose parents waited for them. `sampled`: a lower bound. `none`: simulated, so that they
+    are unknown. Empty: the kind is not known, in earlier versions."""
     processes: tuple[Process, ...] = ()
     proved: tuple[tuple[str, str], ...] = ()
     """programs in which the libraries must be detected, as before: the executable, and its name at its end"""
@@ -253,7 +253,7 @@ class Record:
         if source == "wall":
             return self.wall
         if source == "cpu":
-            return math.nan if self.bounds.get("user") == "lower" else self.user + self.system
+            return math.nan if self.bounds.get("user") == "lower" else self.cpu
         if source == "memory":
             return math.nan if self.bounds.get("peak_memory") == "lower" else float(self.peak_memory)
         if source == "metric":
@@ -261,9 +261,14 @@ class Record:
         return max((region.seconds for region in self.regions if region.name == key), default=math.nan)
 
     @property
+    def cpu(self) -> float:
+        """CPU seconds; NaN for a simulation, which does not know them (earlier versions recorded a guess)."""
+        return math.nan if self.origin == "simulated" else self.user + self.system
+
+    @property
     def effective_cores(self) -> float:
-        """CPU time over wall time: the number of cores that were really used."""
-        return (self.user + self.system) / self.wall if self.wall > 0 else 0.0
+        """CPU time over wall time: the number of cores that were really used; NaN if that is unknown."""
+        return self.cpu / self.wall if self.wall > 0 else 0.0
 
 
 def origins(records: Iterable[Record]) -> tuple[str, ...]:

@@ -255,8 +255,9 @@ class _Loop:
 
     def launch(self, launches: Sequence[Invocation]) -> list[Record]:
         made: list[Record] = []
+        begun = self.launcher.launch(launches)
         self.announce(launches[:1])
-        for record in map(self.paid, self.launcher.launch(launches)):
+        for record in map(self.paid, begun):
             self.store.append(record)
             made.append(record)
             self.launched.append(record)

@@ -98,11 +98,15 @@ def _cluster(diagnosis: Diagnosis) -> Iterator[Line]:
     yield "cluster", _text(f"{found.name}: ranks by {found.mpi}, {accounts}")
     for each in found.partitions:
         nodes = f"{each.usable} of {each.nodes} nodes usable" if each.usable < each.nodes else count(each.nodes, "node")
-        said = [f"{nodes} of {count(each.cores, 'core')}"]
+        said = [] if each.state == "up" else [f"{each.state}, so no job starts"]
+        said.append(f"{nodes} of {count(each.cores, 'core')}")
         if each.memory_megabytes > 1:  # 1 is Slurm's value if slurm.conf has none
             said.append(f"{each.memory_megabytes / 1024:.0f} GiB")
         said.append("no time limit" if each.time_limit == "infinite" else f"at most {each.time_limit}")
-        said += [f"-C {' '.join(each.constraints)}"] if each.constraints else []
+        said += [
+            f"-C {feature}" + (f" ({having} of them)" if having < each.usable else "")
+            for feature, having in each.constraints.items()
+        ]
         said += [f"for accounts {' '.join(each.accounts)}"] if each.accounts else []
         yield "", _text(f"-p {each.name}{' (default)' if each.is_default else ''}: {', '.join(said)}")
 

@@ -2,6 +2,7 @@
 """The sentences that sum up a run. Terminal, report and exports use the same ones."""
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -118,7 +119,7 @@ def _speedup(found: Scan, best: Row, confidence: float) -> str:
     reference = "the serial program" if found.serial else counted(best.reference)
     if found.never_faster and sum(row.configuration != row.reference for row in found.rows) > 1:
         return f"nothing is faster than {reference} at {text.percent(confidence)}"
-    short, curve = reference.removesuffix(" thread").removesuffix(" rank"), curve_of(found, best)
+    short, curve = re.sub(" (thread|rank|node)$", "", reference), curve_of(found, best)
     where = f"at {text.clean(curve.label)}" if curve.label else ""
     where += f" (the largest speedup of {len(found.curves)} curves)" if len(found.curves) > 1 else ""
     this = f"{counted(best.configuration)}{' (oversubscribed)' * best.oversubscribed}"

@@ -32,12 +32,12 @@ def raw(configuration: Configuration) -> str:
 
 
 def counted(configuration: Configuration) -> str:
-    """`4 threads`, `1 rank`; the levels themselves if p alone does not distinguish them."""
+    """`4 threads`, `1 rank`, `2 nodes`; the levels themselves if p alone does not distinguish them."""
     makers = _makers(configuration)
     if _mixed(makers):
         return text.clean(" ".join(f"{name}={level}" for name, level in makers.items()))
-    ranks = any("ranks" in KINDS[name].makes for name in makers)
-    return text.count(configuration.layout.p, "rank" if ranks else "thread")
+    part = next((part for name in makers for part in KINDS[name].makes), "threads")
+    return text.count(configuration.layout.p, part.removesuffix("s"))
 
 
 def below(configuration: Configuration) -> tuple[str, ...]:

@@ -32,7 +32,8 @@ def suggestion(result: Result) -> str:
 
 def _after_scan(result: Result) -> str:
     """The same command as a tune: with its input and hooks, allocators if they can be preloaded, and the levels at
-    which a launch succeeded. A level at which none did is not the baseline either; -i if one of the others failed."""
+    which a launch succeeded. A level at which none did is not the baseline either; -i if one of the others failed.
+    --oversubscribe if ranks had more threads than cores."""
     asked, launched = result.experiment, [r for r in result.timed if not result.experiment.is_serial(r.configuration)]
     tried, worked = ({pair for record in some for pair in record.configuration.levels}
                      for some in (launched, [record for record in launched if record.ok]))  # fmt: skip
@@ -44,11 +45,13 @@ def _after_scan(result: Result) -> str:
     named = [f for f in varied if f.kind != "threads" or f in lost]
     levels = [word for f in named for word in ("-f", f"{f.name}={f.how.joined(kept[f.name])}")]
     hooks = {f"--{name}": text for name, text in asked.hooks.model_dump().items()}
-    given = {"--input": asked.input, **hooks, "--baseline": now}
-    options = [word for name, text in given.items() if text for word in (name, text)]
+    texts = {"--input": asked.input, **hooks, "--baseline": now}
+    options = [word for name, text in texts.items() if text for word in (name, text)]
     command, preloads = asked.commands[0], ["--allocators", "auto"] * _may_preload(result)
     shell = ["--shell"] if command.shell else ["-N"] if template.operator(command.argv) else []
-    options = [*result.launching, *shell, *["-i"] * flaky, *preloads, *options, *levels]
+    over = any(f.kind == "ranks" for f in varied) and any(record.oversubscribed for record in launched)
+    given = [*["-i"] * flaky, *["--oversubscribe"] * over, *preloads]
+    options = [*result.launching, *shell, *given, *options, *levels]
     line = shlex.join(["corescale", "tune", *options, "--", *command.argv])
     return text.clean(line) if line.isprintable() else ""  # a line that is not printable could not be pasted
 

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -105,9 +106,18 @@ def test_a_scan_over_nodes_is_labelled_and_names_the_cluster_in_its_next_line(pr
     said = "".join(done.stdout.split())  # a terminal may break the line anywhere
     assert f"corescaletune--onsimgrid--platform{tmp_path}/cluster.toml-fnodes=" in said
     assert "no MPI program" not in done.stdout
+    assert re.match("[24] nodes look", done.stdout) and " 1.0 " not in done.stdout, "the cores used are unknown"
     (run,) = (tmp_path / "corescale-runs").glob("scan-*/1")
     assert "smpirun -np 4 " in corescale("report", str(run), "--json", cwd=tmp_path).stdout
     assert "starting the process" not in done.stdout
+
+
+def test_more_ranks_than_cores_need_the_same_option_in_the_next_line(exact: str, tmp_path: Path) -> None:
+    words = ("scan", "--on", "simgrid", "--platform", str(platform(tmp_path, cores=2)), "--ranks", "1,4", "-r", "1")
+    done = corescale(*words, "--oversubscribe", "--", exact, "pass", cwd=tmp_path, also={"COLUMNS": "500"})
+    assert " --oversubscribe -f ranks=1,4 -- " in done.stdout.splitlines()[-1]
+    done = corescale(*words, "--", exact, "pass", cwd=tmp_path, also={"COLUMNS": "500"})
+    assert "--oversubscribe" not in done.stdout.splitlines()[-1]
 
 
 def test_the_study_of_many_nodes_draws_its_figures_from_simulated_records(tmp_path: Path) -> None:

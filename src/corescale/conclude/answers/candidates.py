@@ -31,7 +31,7 @@ class Candidate:
     regret: Regret
     effective_cores: float
     core_seconds: float
-    """median CPU time, seconds"""
+    """median CPU time, seconds; NaN if unknown"""
     metrics: Mapping[str, float]
     """medians of the declared ones"""
     excluded: str | None
@@ -60,7 +60,7 @@ def candidates(records: Sequence[Record], experiment: Experiment, racing: RaceAn
             ratio=stats.hodges_lehmann(ratios, confidence).map(math.exp),
             regret=racing.regrets.get(c, Regret(math.nan, None, 0)),
             effective_cores=median([record.effective_cores for record in good]),
-            core_seconds=median([record.user + record.system for record in good]),
+            core_seconds=median([record.cpu for record in good]),
             metrics={name: median([r.metrics.get(name, math.nan) for r in good]) for name in experiment.metrics},
             excluded=_excluded(records, c, experiment, why) or breaking.get(c),
             launches=len(launches),

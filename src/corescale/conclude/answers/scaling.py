@@ -40,7 +40,7 @@ class Row:
     efficiency: Interval
     overhead: Interval
     effective_cores: float
-    """median CPU time / wall time; NaN if every launch failed"""
+    """median CPU time / wall time; NaN if unknown, or if every launch failed"""
     peak_memory: int
     """bytes, the largest of all launches"""
     launches: int
@@ -253,7 +253,7 @@ def _wanted(record: Record) -> float:
     While one thread waits for a core that another task or the hypervisor has, all other threads may wait for it at a
     barrier.
     """
-    cpu, noise = record.user + record.system, record.noise
+    cpu, noise = record.cpu, record.noise
     # Samples miss the same share of waiting as of running.
     waited = noise.runqueue_wait * (cpu / noise.on_cpu if noise.sampled and noise.on_cpu else 1.0) + noise.steal
     return record.effective_cores + (record.configuration.layout.p * waited / record.wall if record.wall > 0 else 0.0)

@@ -93,6 +93,7 @@ class Timing:
     least: float
     most: float
     user: float
+    """mean CPU seconds; NaN if unknown"""
     system: float
     launches: int
     apart: int
@@ -105,7 +106,7 @@ def timing(records: Sequence[Record], configuration: Configuration, name: str) -
     if not launches:
         return None
     values = [record.response(name) for record in launches]
-    middle = statistics.median(values)
+    middle, known = statistics.median(values), all(math.isfinite(record.cpu) for record in launches)
     spread = statistics.median(abs(value - middle) for value in values)
     return Timing(
         mean=statistics.fmean(values),
@@ -113,8 +114,8 @@ def timing(records: Sequence[Record], configuration: Configuration, name: str) -
         median=middle,
         least=min(values),
         most=max(values),
-        user=statistics.fmean(record.user for record in launches),
-        system=statistics.fmean(record.system for record in launches),
+        user=statistics.fmean(record.user for record in launches) if known else math.nan,
+        system=statistics.fmean(record.system for record in launches) if known else math.nan,
         launches=len(values),
         apart=sum(abs(value - middle) > FAR * spread for value in values) if spread else 0,
     )

@@ -75,7 +75,12 @@ def _fault(error: ValidationError, model: type[BaseModel], path: Path, text: str
             remedy = f"write it {_below([*where[:-1], table] if table else [])}"
         return UsageError(f"unknown key {where[-1]!r}", where=place, remedy=remedy)
     if first["type"] == "missing":
-        return UsageError("is missing", where=place, remedy=f"write {where[-1]} = ... {_below(where[:-1])}")
+        remedy = f"write {where[-1]} = ... {_below(where[:-1])}"
+        if inside := _table(model, where):
+            remedy = f"write [{key}], and below it {' and '.join(inside)}"
+        return UsageError("is missing", where=place, remedy=remedy)
+    if first["type"] == "too_short" and not first["input"]:
+        return UsageError("is empty", where=place, remedy=f"write an entry, or leave it out (see {guide})")
     what = re.sub(
         r"a valid (\w+)(,? .*)?",
         lambda kind: IN_TOML.get(kind[1], kind[0]),
@@ -142,6 +147,17 @@ def _keys(model: type[BaseModel], where: Sequence[str | int]) -> list[str]:
         if isinstance(part, str) and part in found.model_fields:
             found = next(iter(_models(found.model_fields[part].annotation)), found)
     return list(found.model_fields)
+
+
+def _table(model: type[BaseModel], where: Sequence[str | int]) -> list[str]:
+    """The keys that a table at this place must have; none if the value there is no table of its own."""
+    found = model
+    for part in map(str, where):
+        annotation = found.model_fields[part].annotation if part in found.model_fields else None
+        if not (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
+            return []
+        found = annotation
+    return [name for name, field in found.model_fields.items() if field.is_required()]
 
 
 def _models(annotation: Any) -> Iterable[type[BaseModel]]:

@@ -3,6 +3,8 @@
 
 import re
 import shutil
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from corescale.observe.launchers import slurm
@@ -18,17 +20,19 @@ class Partition:
 
     name: str
     is_default: bool
+    state: str
+    """up; in another state, no job starts"""
     nodes: int
     usable: int
-    """nodes that accept jobs, now or after other jobs; the rest are down or drained"""
+    """nodes that accept jobs, now or after other jobs; the rest are down or drained, or their partition is not up"""
     cores: int
     """cores of the node with the fewest"""
     memory_megabytes: int
     """memory of the node with the least"""
     time_limit: str
     """the time limit as Slurm writes it"""
-    constraints: tuple[str, ...]
-    """features that -C takes"""
+    constraints: Mapping[str, int]
+    """features that -C takes, each with the number of usable nodes that have it"""
     accounts: tuple[str, ...]
     """accounts that may use it; empty if all may"""
 
@@ -50,7 +54,7 @@ def survey() -> Cluster | None:
     if not shutil.which("sinfo"):
         return None
     config = asked("scontrol", "show", "config", seconds=SECONDS)
-    lines = asked("sinfo", "-h", "-N", "-o", "%P|%N|%t|%z|%m|%l|%f", seconds=SECONDS).splitlines()
+    lines = asked("sinfo", "-h", "-N", "-o", "%P|%N|%t|%z|%m|%l|%f|%a", seconds=SECONDS).splitlines()
     nodes = [line.split("|") for line in lines]
     names = sorted({node[0] for node in nodes}, key=lambda name: (not name.endswith("*"), name))  # sinfo's order varies
     return Cluster(
@@ -64,15 +68,19 @@ def survey() -> Cluster | None:
 def _partition(name: str, nodes: list[list[str]]) -> Partition:
     bare = name.rstrip("*")
     allowed = _said(asked("scontrol", "show", "partition", bare, seconds=SECONDS), "AllowAccounts")
+    state = nodes[0][7]
+    usable = [node for node in nodes if state == "up" and slurm.USABLE.match(node[2])]
+    features = Counter(word for node in usable for word in node[6].split(","))
     return Partition(
         name=bare,
         is_default=name.endswith("*"),
+        state=state,
         nodes=len(nodes),
-        usable=sum(slurm.USABLE.match(node[2]) is not None for node in nodes),
+        usable=len(usable),
         cores=min(slurm.cores_of(node[3]) for node in nodes),
         memory_megabytes=min(int(node[4].rstrip("+")) for node in nodes),
         time_limit=nodes[0][5],
-        constraints=tuple(sorted({word for node in nodes for word in node[6].split(",")} - {"(null)", ""})),
+        constraints={word: features[word] for word in sorted({*features} - {"(null)", ""})},
         accounts=() if allowed in ("", "ALL") else tuple(allowed.split(",")),
     )
 

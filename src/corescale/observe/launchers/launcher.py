@@ -81,7 +81,9 @@ class Launcher(ABC):
 
     @abstractmethod
     def launch(self, block: Sequence[Invocation]) -> Iterator[Record]:
-        """A record for each invocation, in the block's order, once its invocation and all before it have ended."""
+        """A record for each invocation, in the block's order, once its invocation and all before it have ended. Returns
+        when the block can be launched, after waiting in a queue if there is one.
+        """
 
     def cancel(self) -> None:  # noqa: B027
         """Ends everything that was launched, and returns when none of it is running; no launch follows."""

@@ -5,12 +5,13 @@ A core's rate is relative to a core of this machine, because the program's compu
 simulation.
 """
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
 
 from corescale.declare.base import Model
 from corescale.declare.study_file.faults import read
@@ -50,7 +51,17 @@ class Platform(Model):
     collectives: Literal["ompi", "mpich", "mvapich2", "impi"] = "ompi"
     network: Link
     memory: Link
-    fork_join: Mapping[Annotated[str, Field(pattern=r"^\w+$")], Table] = {}
+    fork_join: Mapping[Literal["default", "spin", "tbb", "ports"], Table] = {}
+    """by threading system, which `loop_systems` of simulated_loop.cpp lists; `default`: for all others"""
+
+    @field_validator("rate")
+    @classmethod
+    def _must_be_of_a_node(cls, rate: Mapping[int, float], known: ValidationInfo) -> Mapping[int, float]:
+        """Raises ValueError if the table has more busy cores than a node has."""
+        most, cores = max(rate), known.data.get("cores", math.inf)
+        if most > cores:
+            raise ValueError(f"{most} cores cannot be busy in a node of {cores}; leave them out, or change cores")
+        return rate
 
     @classmethod
     def read(cls, path: Path) -> Self:

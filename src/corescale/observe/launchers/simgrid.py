@@ -8,14 +8,17 @@ import functools
 import hashlib
 import re
 import shutil
+import signal
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
+from corescale.declare.catalogue import elf
+from corescale.declare.catalogue.env_reads import THREAD_VARIABLES
 from corescale.declare.experiment import Experiment
 from corescale.declare.factors import Launch
-from corescale.declare.grid import must_fit
+from corescale.declare.grid import configurations, must_fit
 from corescale.declare.plan import Invocation
 from corescale.errors import CorescaleError, ProgramError, UsageError
 from corescale.machine import Machine
@@ -35,6 +38,10 @@ LIBRARY = b"libsimgrid"
 """name of a library in every program that smpicxx linked"""
 THREADED = b"corescale_simulates_threads"
 """text in every program that accounts for its own computing (workloads/driver/simulated_loop.cpp)"""
+STARTS_THREADS = re.compile(rb"pthread_create|thrd_create|_M_start_thread")
+"""matches the functions that start threads, in every program that calls one"""
+STARTS_NONE = re.compile(r"lib(simgrid|c|m|mvec|stdc\+\+|gcc_s|gfortran|quadmath|dl|rt|pthread)\.so|ld-linux")
+"""matches the libraries that start no thread by themselves; any other one, such as libgomp, may"""
 CLOCK = re.compile(r"Simulated time: (\S+) seconds")
 DEADLOCK = "Deadlock detected"
 """what SimGrid 3.32 prints if ranks wait for ever; it then exits with status 0"""
@@ -43,8 +50,10 @@ WAITING = re.compile(r"Actor \d+ \((\d+)@")
 UNFINISHED = {
     "MPI_Abort was called": "a rank called MPI_Abort",
     "Do all your MPI ranks call MPI_Finalize": "a rank ended without MPI_Finalize",
+    "is gone??": "a rank ended without MPI_Finalize",
 }
-"""what SimGrid 3.32 prints if programs fail, although it exits with status 0 -> what that means"""
+"""what SimGrid 3.32 prints if programs fail, although it exits with status 0 or aborts -> what that means"""
+ENDED_ALL = "a rank ended the whole simulation, as by _exit(0)"
 CRITICAL = re.compile(r"\[root/CRITICAL\] (.+)")
 """matches the reason why SimGrid itself failed, which a backtrace follows"""
 OF_PROGRAM = ("status", "exit_code", "signal", "step", "errno", "leftovers", "survivors", "started", "wall", "tail")
@@ -107,7 +116,17 @@ class Simgrid(SpawningLauncher):
             program = Path(words[0].removesuffix(BUILD))
             if program.is_file() and program.stat().st_mtime > Path(words[0]).stat().st_mtime:
                 note(f"{words[0]} is older than {program}: compile it again if the sources have changed")
+            self._note_threads(words[0], note)
         note(f"simulated: {self._platform.in_words()}; computing as measured on one core here")
+
+    def _note_threads(self, program: str, note: Callable[[str], None]) -> None:
+        """A note on what is assumed of the threads of a program that does not account for them itself."""
+        most = max(chosen.layout.threads_per_rank for chosen in configurations(self._experiment))
+        located = environment.locate(program)
+        if most > 1 and THREADED not in _content(located):
+            none = f"{program} starts no threads, so each rank computes on one core, whatever t is"
+            perfect = f"{program} is assumed to compute t times as fast with t threads in each rank"
+            note(perfect if starts_threads(located) else none)
 
     def subject(self) -> Mapping[str, Any]:
         return {**super().subject(), "platform": self._platform.model_dump(mode="json")}
@@ -122,7 +141,8 @@ class Simgrid(SpawningLauncher):
         platform, hosts, clock, engine = (folder / name for name in ("platform.xml", "hosts", "clock", "engine"))
         said = folder / "smpi"
         threaded = THREADED in _content(environment.locate(request.argv[0]))
-        platform.write_text(self._platform.xml(layout, threaded=threaded))
+        busy = layout if starts_threads(environment.locate(request.argv[0])) else replace(layout, threads_per_rank=1)
+        platform.write_text(self._platform.xml(busy, threaded=threaded))
         hosts.write_text("".join(f"node-{node}\n" * layout.ranks_per_node for node in range(layout.nodes)))
         argv = (
             *(simulator(), str(environment.locate(request.argv[0])), "--cfg=smpi/privatization:1"),
@@ -140,39 +160,43 @@ class Simgrid(SpawningLauncher):
         t, costs = layout.threads_per_rank, {}
         for name, table in self._platform.fork_join.items() if t > 1 else ():
             costs[FORK_JOIN if name == "default" else f"{FORK_JOIN}_{name}"] = f"{at(table, t):.9g}"
-        inside = {name: value for name, value in request.environment.items() if name != "CORESCALE_RESULT"}
-        return replace(request, argv=argv, environment={**inside, **costs, "CORESCALE_RESULT": None})
+        alone = dict.fromkeys(request.environment.keys() & {*THREAD_VARIABLES}, "1")
+        inside = {**request.environment, **alone, **costs, "CORESCALE_RESULT": None}
+        return replace(request, argv=argv, environment=inside)
 
     def ended(self, report: SpawnReport, scratch: Scratch) -> tuple[SpawnReport, Mapping[int, SpawnReport]]:
-        """Replaces the simulator's own times by the program's simulated ones; all simulated cores count as busy."""
-        said, engine = CLOCK.search(_written(scratch, "clock")), _written(scratch, "engine")
+        """Replaces the simulator's own times by the program's simulated ones."""
+        clock, engine = _written(scratch, "clock"), _written(scratch, "engine")
+        said, smpi = CLOCK.search(clock), _written(scratch, "smpi")
         if DEADLOCK in engine and report.status == "ok":
             ranks = sorted(map(int, WAITING.findall(engine)))
             tail = f"the simulation found a deadlock: ranks that wait for ever: {', '.join(map(str, ranks))}\n"
             report = replace(report, status="failed", exit_code=None, tail=tail)
-        why = next((why for text, why in UNFINISHED.items() if text in _written(scratch, "smpi")), "")
-        if why and report.status == "ok":
-            report = replace(report, status="failed", exit_code=None, tail=f"{report.tail}{why}\n")
+        why = next((why for text, why in UNFINISHED.items() if text in smpi + report.tail), "")
+        why = why or ENDED_ALL * (report.status == "ok" and not clock)
+        if why and (report.status == "ok" or report.signal == signal.SIGABRT):
+            own = report.tail if report.status == "ok" else ""
+            report = replace(report, status="failed", exit_code=None, signal=None, tail=f"{own}{why}\n")
         if report.status != "ok" and (critical := CRITICAL.search(report.tail)) is not None:
             report = replace(report, tail=f"SimGrid: {critical[1]}\n")
         if report.status == "ok" and said is None:
             raise CorescaleError("smpirun reported no simulated time", where="simgrid", remedy="try SimGrid 3.32")
         wall = float(said[1]) if said is not None and report.status == "ok" else report.wall
         known = {name: getattr(report, name) for name in OF_PROGRAM}
-        return SpawnReport(**(known | {"wall": wall}), ranked=True), {}
+        return SpawnReport(**(known | {"wall": wall}), cpu_kind="none"), {}
 
     def _width(self, threads: int) -> int:
         del threads  # simulated threads need no CPUs
         return 1
 
     def _launch_once(self, invocation: Invocation) -> Record:
-        """Records no env reads, because ranks get their number from SimGrid, and not from a variable."""
-        return self._watched(invocation, self._sources)
+        """Records no env reads, because ranks get their number from SimGrid, and not from a variable. Ignores the cap:
+        how long a simulation takes says nothing of the time that it finds.
+        """
+        return self._watched(replace(invocation, cap=None), self._sources)
 
     def _watched(self, invocation: Any, watching: Sequence[Any]) -> Record:
-        record = super()._watched(invocation, watching)
-        busy = min(record.threads_asked, self._platform.cores * self._platform.nodes) if record.ok else 0
-        return replace(record, origin=self.origin, user=record.wall * busy)
+        return replace(super()._watched(invocation, watching), origin=self.origin)
 
     def _launch_of(self, configuration: Configuration, phase: Phase = "measure") -> Launch:
         launch = super()._launch_of(configuration, phase)
@@ -200,6 +224,13 @@ def simulator() -> str:
     script = shutil.which("smpirun")
     found = re.search(r'"(/\S+/smpimain)"', Path(script).read_text(errors="replace")) if script else None
     return found[1] if found else ""
+
+
+@functools.cache
+def starts_threads(program: Path) -> bool:
+    """Whether a compiled program may start threads: it, or one of its libraries."""
+    others = [library for library in elf.tags(program, "DT_NEEDED") if not STARTS_NONE.match(library)]
+    return bool(others) or THREADED in _content(program) or STARTS_THREADS.search(_content(program)) is not None
 
 
 @functools.cache

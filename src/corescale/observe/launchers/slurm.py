@@ -51,7 +51,7 @@ class Slurm(SpawningLauncher):
 
     def __init__(self, experiment: Experiment, machine: Machine, words: Sequence[str] = ()) -> None:
         super().__init__(experiment, machine)
-        must_fit(experiment, machine.nodes, "usable in the partition", "sinfo lists them")
+        must_fit(experiment, machine.nodes, f"usable among {machine.cpu_model}", "sinfo lists them")
         self._words = tuple(words)
         self._held: Allocation | None = None
         self._cancelled = False
@@ -62,8 +62,9 @@ class Slurm(SpawningLauncher):
         """The node with the fewest cores, and how many nodes one partition has. Raises UnavailableError."""
         if why := cls.cannot(Layout()):
             raise UnavailableError(f"the slurm launcher {why}")
-        wanted = set(filter(None, _partition(_words(option)).split(",")))
-        found = [line.split("|") for line in asked("sinfo", "-h", "-N", "-o", "%P|%z|%t|%a|%N").splitlines()]
+        words = _words(option)
+        wanted = set(filter(None, _value(words, "-p", "--pa[rtiton]*", "SALLOC_PARTITION").split(",")))
+        found = [line.split("|") for line in asked("sinfo", "-h", "-N", "-o", "%P|%z|%t|%a|%N|%f").splitlines()]
         known = {row[0].rstrip("*") for row in found}
         if not wanted:
             wanted = {row[0].rstrip("*") for row in found if row[0].endswith("*")}
@@ -80,6 +81,14 @@ class Slurm(SpawningLauncher):
         if not usable:
             what = f"no node of {name} can be used ({', '.join(row[2] for row in rows)})"
             raise UnavailableError(what, where="slurm", remedy="sinfo -R says why")
+        constraint = _value(words, "-C", "--cons[traint]*", "SALLOC_CONSTRAINT")
+        if re.fullmatch(r"[\w.,&-]+", constraint):  # Slurm alone understands the others
+            known = {feature for row in usable for feature in row[5].split(",")} - {"(null)"}
+            usable = [row for row in usable if {*re.split("[,&]", constraint)} <= {*row[5].split(",")}]
+            if not usable:
+                remedy = f"-C takes one of: {', '.join(sorted(known)) or 'none'}"
+                raise UsageError(f"no usable node of {name} has {constraint}", where="--allocation", remedy=remedy)
+            name = f"{name} (-C {constraint})"
         cores = min(cores_of(row[1]) for row in usable)
         nodes = max(Counter(row[0] for row in usable).values())
         name = f"nodes of {name} of the cluster {_cluster()}"
@@ -102,7 +111,12 @@ class Slurm(SpawningLauncher):
 
     def launch(self, block: Sequence[Invocation]) -> Iterator[Record]:
         widest = max(each.configuration.layout.nodes for each in block)
-        with self._allocated(self._slots[-1].first + widest):
+        held = contextlib.ExitStack()
+        held.enter_context(self._allocated(self._slots[-1].first + widest))
+        return self._within(held, block)
+
+    def _within(self, held: contextlib.ExitStack, block: Sequence[Invocation]) -> Iterator[Record]:
+        with held:
             yield from super().launch(block)
 
     def through(self, request: SpawnRequest, layout: Layout, scratch: Scratch) -> SpawnRequest:
@@ -183,11 +197,14 @@ def _words(option: str) -> tuple[str, ...]:
     return permitted(template.split(option, "--allocation", "")) if option.strip() else ()
 
 
-def _partition(words: Sequence[str]) -> str:
-    """The partition that salloc would find in these options; empty if they name none."""
+def _value(words: Sequence[str], short: str, long: str, variable: str) -> str:
+    """The value that salloc would find for an option in these words, or in a variable; empty if there is none.
+
+    `long`: matches every way to shorten the option's name.
+    """
     text = "\0".join(map(uncombined, words))
-    found = re.findall(r"(?:^|\0)(?:-p\0?|--pa[rtiton]*[=\0])([^\0]+)", text)
-    return found[-1] if found else os.environ.get("SALLOC_PARTITION", "")
+    found = re.findall(rf"(?:^|\0)(?:{short}\0?|{long}[=\0])([^\0]+)", text)
+    return found[-1] if found else os.environ.get(variable, "")
 
 
 @functools.cache

@@ -17,7 +17,7 @@ from corescale.errors import CorescaleError
 from corescale.records import Bound
 
 SpawnStatus = Literal["ok", "failed", "signal", "timeout", "cancelled", "not-started"]
-CpuKind = Literal["group", "reaped", "sampled"]
+CpuKind = Literal["group", "reaped", "sampled", "none"]
 MemoryKind = Literal["process", "sampled", "none"]
 TreeMemoryKind = Literal["group", "sum", "none"]
 
@@ -190,6 +190,7 @@ RULES = (
         lambda r: r.stopped and r.status != "timeout",
         "what started the program was stopped or killed meanwhile",
     ),
+    Rule((*_CPU, "peak_memory"), "lower", lambda r: r.cpu_kind == "none", "a simulation does not know it"),
     Rule(_CPU, "lower", lambda r: r.cpu_kind == "sampled", "a process was seen whose time was not reported"),
     Rule(_CPU, "lower", lambda r: bool(r.survivors), "a process could not be killed"),
     Rule(_CPU, "upper", lambda r: r.leftovers > 0, "processes ran on after the program's end until they were killed"),

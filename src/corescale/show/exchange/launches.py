@@ -10,7 +10,7 @@ from corescale.show.exchange import csv
 from corescale.show.result import Result
 
 FIELDS = (
-    "phase", "block", "order", "attempt", "started", "wall", "status", "exit_code", "user", "system",
+    "phase", "block", "order", "attempt", "started", "wall", "status", "exit_code", "user", "system", "cpu_kind",
     "effective_cores", "peak_memory", "peak_memory_kind", "tree_memory", "threads_asked", "oversubscribed", "origin",
 )  # fmt: skip
 

@@ -35,7 +35,8 @@ def _facts(result: Result) -> Iterator[tuple[str, str, str]]:
         best, most = max(ran, key=lambda row: row.speedup.estimate), max(ran, key=lambda row: row.p)
         yield "best speedup", *text.times(best.speedup)
         yield "efficiency there", *text.share(best.efficiency)
-        yield "cores used", f"{most.effective_cores:.1f}", f"of {most.p} asked for"
+        if most.effective_cores >= 0:  # a simulation does not know them
+            yield "cores used", f"{most.effective_cores:.1f}", f"of {most.p} asked for"
     if isinstance(found, Recommendation):
         seen = {candidate.configuration: candidate for candidate in found.candidates}
         for name, configuration in (("baseline", found.baseline), ("recommended", found.chosen)):

@@ -71,9 +71,9 @@ def _body(result: Result, *, brief: bool, model: bool) -> Iterable[RenderableTyp
 
 
 def _timed(found: Timing, response: str) -> Iterable[RenderableType]:
-    """A single command: the median and the CPU time, below the first line."""
-    cpu = f"user {text.seconds(found.user)}, system {text.seconds(found.system)}"
-    yield Text(f"median {text.value(found.median, response)}; {cpu}")
+    """A single command: the median and the CPU time (if known), below the first line."""
+    cpu = f"; user {text.seconds(found.user)}, system {text.seconds(found.system)}" if found.user >= 0 else ""
+    yield Text(f"median {text.value(found.median, response)}{cpu}")
     if found.apart:
         far = text.count(found.apart, "launch is", "launches are")
         yield Text(f"{far} far from the others: something else ran, or the first launches warmed a cache", "yellow")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ranks that a real SimGrid simulates: times that are known exactly, and every record labelled."""
 
-import os
+import math
 import shutil
 import subprocess
 from collections.abc import Callable, Sequence
@@ -11,13 +11,14 @@ import pytest
 
 from corescale import native
 from corescale.declare.experiment import Experiment
+from corescale.declare.grid import configurations
+from corescale.declare.plan import Invocation
 from corescale.errors import ProgramError, UnavailableError, UsageError
 from corescale.machine import Machine
 from corescale.observe import launchers, store
-from corescale.observe.launchers.platform import Platform, at
 from corescale.observe.launchers.simgrid import simulator
 from corescale.observe.run import run
-from corescale.records import Layout, Record
+from corescale.records import Record
 from support.policies import blocks
 from support.simgrid import compiled, needs_simgrid, platform
 
@@ -32,6 +33,11 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(scope="session")
 def exact(tmp_path_factory: pytest.TempPathFactory) -> str:
     return compiled(tmp_path_factory.mktemp("exact"), "-DNOTHING_MEASURED")
+
+
+@pytest.fixture(scope="session")
+def threaded(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return compiled(tmp_path_factory.mktemp("threaded"), "-DSTARTS_THREADS")
 
 
 def simulated(e: Experiment, cluster: Path) -> Sequence[Record]:
@@ -67,11 +73,28 @@ def test_a_message_takes_what_the_platform_says(experiment: Make, exact: str, tm
 
 @needs_simgrid
 def test_threads_and_a_cores_rate_make_computing_faster_and_slower(
-    experiment: Make, program: str, tmp_path: Path
+    experiment: Make, threaded: str, tmp_path: Path
 ) -> None:
-    e = experiment(program, "charge", levels={"layout": ["1x1x1", "4x1x1", "1x2x1"]}, response="metric:seconds")
-    found = seconds(simulated(e, platform(tmp_path, both=0.25)))
-    assert found == pytest.approx({"1x1x1": 1, "4x1x1": 1, "1x2x1": 4}, rel=0.05), "threads at a quarter of the rate"
+    e = experiment(threaded, "charge", levels={"layout": ["1x1x1", "4x1x1", "1x2x1"]}, response="metric:seconds")
+    made = simulated(e, platform(tmp_path, both=0.25))
+    assert seconds(made) == pytest.approx({"1x1x1": 1, "4x1x1": 1, "1x2x1": 4}, rel=0.05), "4 threads at 0.25 each"
+    assert {record.metrics["threads"] for record in made} == {1}, "SimGrid itself makes a rank t times as fast"
+
+
+@needs_simgrid
+@pytest.mark.parametrize(("starts", "seconds_of", "said"), [
+    ("", {"1x1x1": 1, "4x1x1": 1}, r"person.smpi starts no threads, so each rank computes on one core, whatever t is"),
+    ("-DSTARTS_THREADS", {"1x1x1": 1, "4x1x1": 0.25}, r"person.smpi is assumed to compute t times as fast with t "),
+])  # fmt: skip
+def test_a_program_that_starts_no_threads_is_not_faster_by_any(
+    experiment: Make, tmp_path: Path, starts: str, seconds_of: dict[str, float], said: str
+) -> None:
+    built, notes = compiled(tmp_path, *filter(None, [starts])), list[str]()
+    e = experiment(built, "charge", levels={"layout": [*seconds_of]}, response="metric:seconds")
+    cluster = platform(tmp_path)
+    assert seconds(simulated(e, cluster)) == pytest.approx(seconds_of, rel=0.05)
+    launchers.create("simgrid", e, Machine.here(), {"platform": str(cluster)}).open(notes.append)
+    assert any(said in note for note in notes), notes
 
 
 @needs_simgrid
@@ -90,10 +113,23 @@ def test_more_ranks_than_cores_share_them(experiment: Make, program: str, tmp_pa
 
 
 @needs_simgrid
-def test_no_more_cores_are_busy_than_there_are(experiment: Make, program: str, tmp_path: Path) -> None:
-    e = experiment(program, "pass", levels={"layout": ["99999999x1x1"]})
+def test_cpu_time_and_memory_are_unknown(experiment: Make, program: str, tmp_path: Path) -> None:
+    metrics = {"cpu": "cpu-time", "memory": "peak-memory"}
+    e = experiment(program, "pass", levels={"layout": ["99999999x1x1"]}, metrics=metrics)
     (record,) = simulated(e, platform(tmp_path))
-    assert record.oversubscribed and record.user == pytest.approx(record.wall * 4 * 4)
+    assert record.oversubscribed and (record.user, record.cpu_kind, record.bounds["user"]) == (0, "none", "lower")
+    assert math.isnan(record.effective_cores) and not metrics.keys() & record.metrics.keys()
+
+
+@needs_simgrid
+def test_a_simulation_that_takes_long_is_not_capped(experiment: Make, program: str, tmp_path: Path) -> None:
+    """A race caps launches that take too long, but this one takes the simulator's time, and not the program's."""
+    e = experiment(program, "pass", levels={"layout": ["1x1x1", "1x2x1"]})
+    launcher = launchers.create("simgrid", e, Machine.here(), {"platform": str(platform(tmp_path))})
+    launcher.open(print)
+    asked = Invocation(configurations(e)[1], "measure", block=0, attempt=1, order=0, seed=0, cap=1e-6)
+    assert [record.status for record in launcher.launch([asked])] == ["ok"]
+    launcher.close()
 
 
 @needs_simgrid
@@ -111,11 +147,16 @@ def test_ranks_that_wait_for_ever_are_a_failure(experiment: Make, program: str, 
 
 
 @needs_simgrid
-@pytest.mark.parametrize(("what", "said"), [("abort", "called MPI_Abort"), ("leave", "ended without MPI_Finalize")])
+@pytest.mark.parametrize(("what", "said"), [
+    ("abort", "called MPI_Abort"),
+    ("leave", "ended without MPI_Finalize"),
+    ("leave-others", "ended without MPI_Finalize"),
+    ("quit", r"ended the whole simulation, as by _exit\(0\)"),
+])  # fmt: skip
 def test_a_program_that_does_not_come_to_its_end_is_a_failure(
     experiment: Make, program: str, tmp_path: Path, what: str, said: str
 ) -> None:
-    """SimGrid itself ends as if all was well."""
+    """SimGrid itself ends as if all was well, or aborts."""
     with pytest.raises(ProgramError, match=f"layout=1x2x1 failed: a rank {said}"):
         simulated(experiment(program, what, levels={"layout": ["1x2x1"]}), platform(tmp_path))
 
@@ -212,49 +253,3 @@ def test_what_a_loop_costs_is_seconds_whatever_a_cores_rate(experiment: Make, tm
         found.append(seconds(simulated(e, cluster))["2x1x1"])
     assert found[0] > 5000
     assert found[1] == pytest.approx(found[0], rel=0.02)
-
-
-def test_a_table_is_linear_between_its_numbers_and_constant_outside() -> None:
-    table = {2: 1.0, 6: 3.0}
-    assert [at(table, cores) for cores in (1, 2, 3, 6, 24)] == [1.0, 1.0, 1.5, 3.0, 3.0]
-
-
-def test_ranks_of_a_program_that_does_not_charge_its_threads_are_t_times_as_fast(tmp_path: Path) -> None:
-    read = Platform.read(platform(tmp_path, cores=8))
-    assert 'speed="4e+09f" core="2"' in read.xml(Layout(4, 2, 1), threaded=False)
-    assert 'speed="1e+09f" core="8"' in read.xml(Layout(4, 2, 1), threaded=True)
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("cores = 0", "cores: should be greater than or equal to 1"),
-        ("nodes = 2", "cores: is missing"),
-        ("cores = 2\nrate = {x = 1.0}", "rate.x: should be a whole number"),
-        ("cores = true", "cores: should be a whole number"),
-        ("cores = 2\nrate = {1 = 0.0}", "rate.1: should be greater than or equal to 0.000001"),
-        ('cores = 2\ncollectives = "best"', "collectives: should be 'ompi'"),
-        ("cores = 2\nrates = 3", "unknown key 'rates'; did you mean rate?"),
-        ("cores = 2\nfork_join = { tbb = {} }", "fork_join.tbb: .*at least 1 item"),
-        ("cores = 2\nfork_join = { 'A=B' = { 2 = 1.0 } }", "string should match pattern .*, not 'A=B'"),
-        ("cores = [", "not TOML"),
-    ],
-)
-def test_a_platform_that_says_nothing_of_use_is_one_line(text: str, said: str, tmp_path: Path) -> None:
-    path = tmp_path / "bad.toml"
-    links = (
-        "" if text.endswith("[") else "\n[network]\nlatency = 0\nbandwidth = 1\n[memory]\nlatency = 0\nbandwidth = 1\n"
-    )
-    path.write_text(text + links)
-    with pytest.raises(UsageError, match=said) as raised:
-        Platform.read(path)
-    assert "\n" not in str(raised.value)
-
-
-def test_a_platform_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
-    """A pipe could be read only once, and reading could wait for ever."""
-    with pytest.raises(UsageError, match=f"no.toml: cannot be read: {os.strerror(2)}"):
-        Platform.read(Path("no.toml"))
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(UsageError, match="pipe: cannot be read: is not a regular file"):
-        Platform.read(tmp_path / "pipe")

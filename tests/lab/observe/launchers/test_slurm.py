@@ -49,10 +49,11 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     assert not list(tmp_path.glob("corescale-launch-*"))
 
 
-def begun(place: Path, *words: str) -> "subprocess.Popen[str]":
+def begun(place: Path, *words: str, python: tuple[str, ...] = CLI[1:]) -> "subprocess.Popen[str]":
     return subprocess.Popen(
-        (*CLI, *words), cwd=place, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
-    )
+        (CLI[0], *python, *words),
+        cwd=place, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+    )  # fmt: skip
 
 
 def test_a_scan_over_nodes_has_each_ranks_node_and_accounts(place: Path) -> None:
@@ -276,17 +277,25 @@ def test_ctrl_c_ends_the_ranks_and_gives_the_nodes_back(place: Path) -> None:
     assert eventually(lambda: not any(alive(int(pid)) for pid in pids.read_text().split()), 20)
 
 
+SOON_SILENT = """
+from corescale.cli import main
+from corescale.show import progress
+progress.SILENT = 0.5
+main()
+"""
+
+
 def test_in_a_full_queue_it_waits_says_so_and_ctrl_c_gives_up(place: Path) -> None:
     """The budget of a second is not spent by waiting: the launch is made once there are nodes."""
     full = subprocess.Popen(["salloc", "-N2", "--exclusive", "cat"], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert eventually(lambda: "RUNNING" in slurm.queue(), 20)
     patient = begun(place, "scan", "--on", "slurm", "--nodes", "1", "-r", "1", "--budget", "1s", "--", "true")
-    hasty = begun(place, "scan", "--on", "slurm", "--nodes", "2", "-r", "1", "--", "true")
+    hasty = begun(place, "scan", "--on", "slurm", "--nodes", "2", "-r", "1", "--", "true", python=("-c", SOON_SILENT))
     assert eventually(lambda: slurm.queue().count("PENDING") == 2, 60)
     time.sleep(launcher.PATIENCE + 1)
     hasty.send_signal(signal.SIGINT)
     said = hasty.communicate(timeout=60)[1]
-    assert "waiting for nodes (" in said
+    assert "waiting for nodes (" in said and "no launch has ended" not in said, "none has begun"
     assert hasty.returncode == 130
     assert slurm.queue().count("PENDING") == 1
     full.communicate(b"", timeout=30)
@@ -424,8 +433,9 @@ def test_a_node_that_is_drained_in_the_middle_counts_no_more(place: Path) -> Non
         ("-p nowhere", "--allocation: no partition 'nowhere'; -p takes one of: closed, debug"),
         ("-p closed -A theirs", "slurm: Job's account not known.*; see --allocation and sinfo"),
         ("--time=soon", "slurm: .*time.*; see --allocation and sinfo"),
-        ("-C gpus", "slurm: .*(F|f)eature.*; see --allocation and sinfo"),
-        ("-v -C gpus", "slurm: .*(F|f)eature.*; see --allocation and sinfo"),
+        ("-C gpus", "--allocation: no usable node of partition debug has gpus; -C takes one of: fast"),
+        ("-C gpus|big", "slurm: .*(F|f)eature.*; see --allocation and sinfo"),
+        ("-v -C gpus|big", "slurm: .*(F|f)eature.*; see --allocation and sinfo"),
         ("-x n1", "slurm: (?!Job allocation).*; see --allocation and sinfo"),
         ("-p 'debug", "--allocation: "),
         *((f"-p debug {command}", "--allocation: .* a command") for command in ("true", "false", "hostname")),
@@ -453,6 +463,22 @@ def test_a_command_that_holds_the_nodes_in_place_of_ours_is_refused(place: Path)
         corescale.scan("true", on="slurm", allocation="-p debug ./hold", nodes=[1], runs=1)
 
 
+def page() -> str:
+    """What doctor prints."""
+    written = io.StringIO()
+    Console(file=written, width=200).print(show.render(doctor(noise=False)))
+    return written.getvalue()
+
+
+@pytest.mark.parametrize("words", ["-C fast", "-Cfast", "--cons=fast"])
+def test_nodes_without_the_features_of_a_constraint_do_not_count(words: str) -> None:
+    found = launchers.machine("slurm", {"allocation": words})
+    assert found.nodes == 1 and "partition debug (-C fast) of" in found.in_words
+    with pytest.raises(UsageError, match=r"nodes: 2 nodes .* 1 usable .*\(-C fast\)"):
+        corescale.scan("true", on="slurm", allocation=words, nodes=[2], runs=1)
+    assert " -C fast (1 of them)" in page()
+
+
 @pytest.mark.parametrize("state", ["DOWN", "INACTIVE"])
 def test_a_partition_that_is_not_up_is_refused_at_once(state: str) -> None:
     slurm.said("scontrol", "update", "partitionname=debug", f"state={state}")
@@ -460,6 +486,9 @@ def test_a_partition_that_is_not_up_is_refused_at_once(state: str) -> None:
         with pytest.raises(UnavailableError, match=f"^slurm: partition debug is {state.lower()}; .*sinfo") as raised:
             corescale.scan("true", on="slurm", nodes=[1], runs=1)
         assert "\n" not in str(raised.value)
+        found = cluster.survey()
+        assert found is not None and (found.partitions[0].usable, found.partitions[1].usable) == (0, 2)
+        assert f"-p debug (default): {found.partitions[0].state}, so no job starts, 0 of 2 nodes usable" in page()
     finally:
         slurm.said("scontrol", "update", "partitionname=debug", "state=UP")
 
@@ -502,11 +531,9 @@ def test_doctor_says_what_the_cluster_has() -> None:
         assert found is not None and (found.name, found.accounting) == ("lab", False)
         first, second = found.partitions
         assert (first.name, first.is_default, first.nodes, first.usable, first.cores) == ("debug", True, 2, 1, 2)
-        assert (second.accounts, second.time_limit, first.constraints) == (("ours",), "infinite", ("fast",))
-        diagnosis, page = doctor(noise=False), io.StringIO()
-        Console(file=page, width=200).print(show.render(diagnosis))
-        assert "-p debug (default): 1 of 2 nodes usable of 2 cores" in page.getvalue()
-        assert json.loads(show.to_json(diagnosis))["cluster"]["partitions"][1]["name"] == "closed"
+        assert (second.accounts, second.time_limit, first.constraints) == (("ours",), "infinite", {"fast": 1})
+        assert "-p debug (default): 1 of 2 nodes usable of 2 cores" in page()
+        assert json.loads(show.to_json(doctor(noise=False)))["cluster"]["partitions"][1]["name"] == "closed"
     finally:
         slurm.said("scontrol", "update", "nodename=n2", "state=resume")
     assert eventually(lambda: launchers.machine("slurm").nodes == 2, 20)
