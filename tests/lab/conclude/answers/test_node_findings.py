@@ -195,9 +195,13 @@ CCR, TPL = "ccr_ahead_in_the_product", "tpl_ahead_on_amd_at_few_threads"
 def test_an_amd_machine_may_have_tpl_ahead_at_few_threads_and_ccr_a_little_at_many(
     few: float, many: float, ccr: str, tpl: str
 ) -> None:
+    """With a fixed part for each thread of CCR, and four blocks for each of TPL."""
+
     def product(c: Configuration) -> float:
-        p = c.layout.threads_per_rank
-        return 1.0 if c["threading"] == "ports" else (few if p < 16 else many)
+        p, static = c.layout.threads_per_rank, c["threading"] == "ports"
+        if c["blocks"] != (1 if static else 4):
+            return 9.0
+        return 1.0 if static else (few if p < 16 else many)
 
     found = said(MATRIX, product, ["threads=1,4,8,16,24"], "amd")
     assert (found[CCR], found[TPL]) == ({ccr}, {tpl})
