@@ -23,6 +23,10 @@ from matplotlib.figure import Figure
 from corescale.conclude.block_size.columns import Column
 
 ACROSS = 5
+SIGNS = """\
+Box: the best block of its column. Grey: the darker, the longer a block takes against the best. ?: the mean of its
+neighbours, because the printed time is doubtful. here: this machine, where N is 512 for each thread or fewer. The
+paper's N fits 4096. So compare blocks within a column only."""
 DARKEST = 1.0
 """log of the time over the best time from which cells are equally dark"""
 
@@ -52,6 +56,7 @@ def picture(published: Sequence[Column], here: Mapping[tuple[int, int, float], M
         axis.set_ylabel("block sizes", fontsize=7)
     for axis in axes[len(tables) :]:
         axis.set_visible(False)
+    figure.supxlabel(SIGNS, fontsize=10)
     return figure
 
 
@@ -70,7 +75,7 @@ def panel(axis: Axes, sweeps: Mapping[str, Sweep], odd: Collection[tuple[str, in
                 axis.text(across, down, said, ha="center", va="center", fontsize=7,
                           weight="bold" if best else "normal", color="white" if dark else "black",
                           bbox={"fill": False, "pad": 1.5} if best else None)  # fmt: skip
-    axis.set_xticks(range(len(sweeps)), list(sweeps), fontsize=7)
+    axis.set_xticks(range(len(sweeps)), [name.replace(" threads", "\nthreads") for name in sweeps], fontsize=7)
     axis.set_yticks(range(len(blocks)), [str(block) for block in blocks], fontsize=7)
     axis.tick_params(length=0, labelbottom=False, labeltop=True)
 

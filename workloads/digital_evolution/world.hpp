@@ -30,9 +30,9 @@ struct Options {
 /// A torus of cells, each with a genome that handles its neighbours' messages and a task of the environment.
 ///
 /// An update is `act` for every cell and, if `is_round`, `choose` for every cell and then `commit` for every cell, with barriers between
-/// them. Within each of these, any threads may take the cells in any order. A cell writes only its own data, and gets what was sent to it
-/// at the barrier. Its random numbers are a function of (seed, cell, update). So the state depends only on Options. Amounts of resource are
-/// whole numbers.
+/// them. Within each of these, any threads may take the cells in any order. A cell writes its own data, and empties the boxes that its
+/// neighbours filled for it in the update before; no other cell uses these meanwhile. Its random numbers are a function of (seed, cell,
+/// update). So the state depends only on Options. Amounts of resource are whole numbers.
 template <class Heap>
 class World {
  public:

@@ -110,9 +110,12 @@ class _Reads(Model):
 
 
 class Normalise(Model):
-    """Divides y by a statistic of the reference rows: those with the levels `to`, and equal in the columns `within`."""
+    """Divides y by a statistic of the reference rows: those with the levels `to`, and equal in the columns `within`.
 
-    to: Mapping[str, Level]
+    For a finding, `to` may name two levels of a column of numbers. Then y is divided by the straight line through both.
+    """
+
+    to: Selection
     within: tuple[str, ...] = ()
     inverse: bool = False
     """divides the reference by y, which turns a time into a speed"""
@@ -125,7 +128,16 @@ class Normalise(Model):
     def _one_way(self) -> Self:
         if self.inverse and self.subtract:
             raise ValueError("`inverse` divides and `subtract` does not: give one of them")
+        pairs = [of for of in self.to.values() if isinstance(of, tuple)]
+        if len(pairs) > 1 or any(len({*of}) != 2 or any(isinstance(end, str) for end in of) for of in pairs):
+            raise ValueError("a straight line in `to` goes through two numbers of one column")
         return self
+
+    @property
+    def line(self) -> tuple[str, float, float] | None:
+        """The column along which the reference is a straight line, and its two levels."""
+        pairs = ((name, of) for name, of in self.to.items() if isinstance(of, tuple))
+        return next(((name, float(first), float(last)) for name, (first, last) in pairs), None)
 
 
 class Chart(_Reads):
@@ -167,6 +179,8 @@ class Chart(_Reads):
     def _for_its_kind(self) -> Self:
         if self.normalise is not None and self.normalise.subtract:
             raise ValueError("`subtract` is for a finding that is a `difference`")
+        if self.normalise is not None and self.normalise.line:
+            raise ValueError("a straight line in `to` is for a finding")
         if self.normalise is not None and self.normalise.less_one and self.kind not in ("bars", "lines", "heat"):
             raise ValueError(f"`less_one` is for bars, lines and heat, and this is one of {self.kind}")
         if self.style and self.kind != "lines":

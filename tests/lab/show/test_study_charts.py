@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 (more than 300 lines: what every kind of declared chart shares)
 """Charts of a study: what a declaration asks for is what is drawn."""
 
 import math
@@ -142,10 +142,24 @@ def test_an_overhead_is_a_ratio_less_one() -> None:
         bars(kind="forest", normalise={"to": {"threads": 1}, "less_one": True})
 
 
+def test_a_straight_line_goes_through_two_numbers_and_is_for_findings() -> None:
+    with pytest.raises(ValidationError, match="a straight line in `to` is for a finding"):
+        lines(normalise={"to": {"threads": [1, 4]}})
+    for ends in ([1], [1, 1], [1, 2, 4], ["min", "max"]):
+        with pytest.raises(ValidationError, match="goes through two numbers of one column"):
+            lines(normalise={"to": {"threads": ends}})
+
+
 def test_both_axes_are_logarithmic_where_that_is_asked_for() -> None:
     (chart,) = of(lines(x="load", colour="threads", log=("x", "y")))
     assert chart.x.log and chart.y.log
     assert chart.y.ticks == doubling(0.3, 6) and chart.x.ticks == (1, 16)
+    assert [drawing.WRITERS["number"](value) for value in (0.0005, 0.001, 200, 20_000)] == [
+        "0.0005",
+        "0.001",
+        "200",
+        "20k",
+    ]
     assert decades(0.002, 8) == (0.001, 0.01, 0.1, 1, 10)
     assert decades(0.3, 6) == (0.2, 0.5, 1, 2, 5, 10) and 0.015625 not in doubling(0.015625, 0.9)
     figure = drawing._figure(chart)

@@ -233,9 +233,20 @@ def _compared(rows: "pd.DataFrame", logs: "pd.Series", finding: Finding) -> "pd.
 
 
 def _reference(rows: "pd.DataFrame", normalise: Normalise, where: Selection) -> "pd.Series":
-    """The references: launches as in `where`, but with the levels of `to`."""
+    """The references: launches as in `where`, but with the levels of `to`, or the straight line through two of them."""
+    if normalise.line is None:
+        return _means(rows, normalise, {**where, **normalise.to})
+    name, *ends = normalise.line
+    first, last = (_means(rows, normalise, {**where, **normalise.to, name: end}).map(np.exp) for end in ends)
+    share = (rows[name].astype("float64") - ends[0]) / (ends[1] - ends[0])
+    straight = first + (last - first) * share
+    return straight.where(straight > 0).map(np.log, na_action="ignore")
+
+
+def _means(rows: "pd.DataFrame", normalise: Normalise, chosen: Selection) -> "pd.Series":
+    """For each row, the mean logarithm of the chosen launches of its block that are equal in the columns `within`."""
     keys = [*BLOCK, *normalise.within]
-    means = rows[selected(rows, {**where, **normalise.to})].groupby(keys)["_log"].mean().rename("_reference")
+    means = rows[selected(rows, chosen)].groupby(keys)["_log"].mean().rename("_reference")
     return rows.join(means, on=keys)["_reference"]
 
 

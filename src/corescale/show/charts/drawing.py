@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -41,8 +42,8 @@ def _seconds(value: float) -> str:
 
 
 def _number(value: float) -> str:
-    """A number, with a prefix if it has many digits: `200`, `20k`."""
-    return PREFIXED(value) if abs(value) >= 1e4 or 0 < abs(value) < 1e-3 else f"{value:g}"
+    """A number, with a prefix if it is large: `0.00005`, `200`, `20k`."""
+    return PREFIXED(value) if abs(value) >= 1e4 else np.format_float_positional(float(f"{value:g}"), trim="-")
 
 
 def _memory(value: float) -> str:
