@@ -237,7 +237,7 @@ def test_a_colony_that_scales_to_two_sockets_and_no_further_is_seen(
         record(c, 1.0, block=block, metrics={"seconds": 1 / speed[int(c["cores"])]})
         for block in range(9)
         for c in configurations(asked)
-        if c["case"] == "colony"
+        if str(c["case"]).startswith("colony")
     ]
     rows, found = frame(made, asked), {one.name: one for one in asked.study.outputs if isinstance(one, Finding)}
     said = [
