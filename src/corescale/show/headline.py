@@ -264,13 +264,17 @@ def _others(found: Recommendation) -> str:
 def _rest(found: Recommendation) -> str:
     """Notes on the launch to use: its failures, and constraints that it is not shown to meet. Then notes on candidates
     that failed during confirmation, and on a faster candidate that failed at times."""
-    said = [f"{label(c.configuration)} {c.excluded or ''}" for c in found.eliminated]
+    said = [f"{label(c.configuration, found.ineffective)} {c.excluded or ''}" for c in found.eliminated]
     used = [c for c in found.candidates if c.configuration == found.chosen and c.failed[0] and c.excluded is None]
-    said += [f"{label(c.configuration)} failed in {c.failed[0]} of {text.count(c.failed[1], 'launch', 'launches')}"
-             for c in used if found.failing is None or found.chosen != found.baseline]  # fmt: skip
+    said += [
+        f"{label(c.configuration, found.ineffective)} failed in"
+        f" {c.failed[0]} of {text.count(c.failed[1], 'launch', 'launches')}"
+        for c in used
+        if found.failing is None or found.chosen != found.baseline
+    ]
     if (one := found.flaky) is not None:
         failed = f"failed in {one.failures} of {text.count(one.launches, 'launch', 'launches')}"
-        said.append(f"{label(one.configuration)} looked {one.faster:.2f}x faster and {failed}")
+        said.append(f"{label(one.configuration, found.ineffective)} looked {one.faster:.2f}x faster and {failed}")
     return "".join(f"; {text.clean(one)}" for one in (*said, *found.not_shown))
 
 
@@ -288,13 +292,15 @@ def _excluding_baseline(found: Recommendation) -> str | None:
     if found.failing is not None:
         failed, made = next(c.failed for c in found.candidates if c.configuration == found.winner)
         least = "succeeded" if failed else "never failed"
-        said = f"{label(found.winner)} is the fastest that {least}; {now} {found.failing}"
+        said = f"{label(found.winner, found.ineffective)} is the fastest that {least}; {now} {found.failing}"
         if found.by_chance:
-            both = f"{now} {found.failing}, and {label(found.winner)} in {failed} of {made}"
+            both = f"{now} {found.failing}, and {label(found.winner, found.ineffective)} in {failed} of {made}"
             said = f"not decided: {both}, which may be chance"
     else:
         meets = "is not shown to break" if found.not_shown else "meets"
-        said = f"{label(found.winner)} is the fastest that {meets} the constraint, and {now} does not"
+        said = (
+            f"{label(found.winner, found.ineffective)} is the fastest that {meets} the constraint, and {now} does not"
+        )
     return f"{said}{cost}{_rest(found)}"
 
 
@@ -315,7 +321,11 @@ def _bound(found: Recommendation) -> float | None:
 def exploratory(found: Recommendation) -> str:
     """The note that the ratios of the table are exploratory."""
     sure = found.gain is not None and found.gain.low is not None
-    fresh = "" if not sure else f" The ratio of {label(found.winner)} comes only from confirmation pairs."
+    fresh = (
+        ""
+        if not sure
+        else f" The ratio of {label(found.winner, found.ineffective)} comes only from confirmation pairs."
+    )
     return f"T(baseline) / T is exploratory: the best of many looks better than it is.{fresh}"
 
 
@@ -338,9 +348,9 @@ def _raced(found: Recommendation) -> str:
     return f" of the {allowed} not excluded" if allowed < len(found.candidates) else ""
 
 
-def _tied(configuration: Configuration, most: float | None) -> str:
+def _tied(found: Recommendation, configuration: Configuration, most: float | None) -> str:
     by = "" if most is None or not MATTERS <= most <= text.BOUND else f" (faster by {text.at_most(most)} at most)"
-    return label(configuration) + by
+    return label(configuration, found.ineffective) + by
 
 
 def beside(found: Recommendation, *, rehearses: bool = False) -> list[str]:
@@ -356,16 +366,16 @@ def beside(found: Recommendation, *, rehearses: bool = False) -> list[str]:
         lines.append(f"not measured: {found.untried} of {of} configurations")
     if found.averages is not None:
         means = found.averages
-        slow = ((label(found.winner), means.slow), (current(found.untyped), means.slow_baseline))
+        slow = ((label(found.winner, found.ineffective), means.slow), (current(found.untyped), means.slow_baseline))
         lines.append(_averaged("on average over its confirmation launches", means.ratio, slow))
     if (other := found.cheaper) is not None:
         lost = f"about {other.slower:.0%} slower" if other.slower >= 0.005 else "no slower"
         lines.append(
-            f"cheaper: {label(other.configuration)}: {lost}, {other.fewer:.0%} fewer core-seconds"
+            f"cheaper: {label(other.configuration, found.ineffective)}: {lost}, {other.fewer:.0%} fewer core-seconds"
             f" ({text.count(other.blocks, 'block')})"
         )
     if found.tied_with:
-        shown = [_tied(c, most) for c, most in found.tied_with[:TIES_SHOWN]]
+        shown = [_tied(found, c, most) for c, most in found.tied_with[:TIES_SHOWN]]
         more = len(found.tied_with) - len(shown)
         proved = all(most is not None and most <= text.BOUND for _, most in found.tied_with)
         said = "tied with it" if proved else "not yet distinguishable from it"
@@ -392,7 +402,7 @@ def _same(factors: Sequence[str]) -> str:
 
 def why_keep(found: Recommendation) -> str:
     """Why there is no certain gain from a change."""
-    name = label(found.winner)
+    name = label(found.winner, found.ineffective)
     if not found.others:
         return _same(found.ineffective) if found.same else "there is nothing else to try"
     if found.winner == found.baseline and found.proved:

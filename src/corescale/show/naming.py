@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names of configurations: `allocator=mimalloc huge-pages`, `4 threads`, `layout=2x2x1`."""
 
+from collections.abc import Collection
+
 from corescale.declare.catalogue import settings
 from corescale.declare.factors import KINDS
 from corescale.records import COMMAND, INHERITED, Configuration, Level
@@ -12,11 +14,12 @@ def current(untyped: tuple[tuple[str, Level], ...]) -> str:
     return label(Configuration(untyped)) if untyped else "your current launch"
 
 
-def label(configuration: Configuration) -> str:
-    """The name in tables and charts; inherited levels are left out."""
+def label(configuration: Configuration, without: Collection[str] = ()) -> str:
+    """The name in tables and charts; inherited levels are left out, and those of the factors `without`."""
     if COMMAND in dict(configuration.levels):
         return text.clean(configuration.label)
-    said = [pair for pair in configuration.levels if pair[1] != INHERITED] or configuration.levels
+    levels = [pair for pair in configuration.levels if pair[0] not in without] or configuration.levels
+    said = [pair for pair in levels if pair[1] != INHERITED] or levels
     return text.clean(" ".join(settings.short(*pair) for pair in said) or configuration.label)
 
 

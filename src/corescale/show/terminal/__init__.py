@@ -116,7 +116,8 @@ def _excluded(found: Recommendation) -> Iterable[Text]:
     """Lines about excluded candidates: first those that failed, then those that were capped."""
     excluded = [candidate for candidate in found.candidates if candidate.excluded is not None]
     for candidate in sorted(excluded, key=lambda candidate: candidate.capped):
-        yield Text(f"excluded: {label(candidate.configuration)}: {text.clean(str(candidate.excluded))}", "yellow")
+        name = label(candidate.configuration, found.ineffective)
+        yield Text(f"excluded: {name}: {text.clean(str(candidate.excluded))}", "yellow")
 
 
 def _studied(result: Result, found: Study) -> Iterable[RenderableType]:

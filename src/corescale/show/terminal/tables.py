@@ -97,7 +97,7 @@ def _p(result: Result, row: Row) -> Text:
 
 def candidates(result: Result, found: Recommendation, of: Sequence[Candidate]) -> RenderableType:
     """Candidates of a tune, with their levels before the numbers and their roles in the answer after them."""
-    factors = [factor.name for factor in result.experiment.factors]
+    factors = [factor.name for factor in result.experiment.factors if factor.name not in found.ineffective]
     return FirstThatFits(
         columns.of(result),
         lambda shape: (factors, [""]) if shape.full else (["launch"], []),
@@ -108,8 +108,8 @@ def candidates(result: Result, found: Recommendation, of: Sequence[Candidate]) -
 def _candidate(found: Recommendation, one: Candidate, shown: columns.Table, shape: Shape) -> list[Text]:
     roles, excluded = ", ".join(shown.roles(one.configuration)), "excluded" if one.excluded else ""
     notes = Text("\n".join(filter(None, [roles, excluded, *shown.result.qualifiers(one.configuration)])))
-    named = Text(label(one.configuration))
-    levels = [Text(level(name, of)) for name, of in one.configuration.levels]
+    named = Text(label(one.configuration, found.ineffective))
+    levels = [Text(level(name, of)) for name, of in one.configuration.levels if name not in found.ineffective]
     before = levels if shape.full else [Text("\n").join(filter(None, [named, notes]))]
     cells = [*before, *_cells(shown, one.configuration, shape), *[notes] * shape.full]
     for cell in cells:

@@ -37,6 +37,11 @@ TRIES: tuple[Try, ...] = (
         3,
         "1",
     ),
+    (  # What the program does not read names no launch.
+        "corescale tune -q --budget 9x --allocators system,corescale -- sh -c 'sleep 0.01' >n; grep -c threads= n",
+        1,
+        "0",
+    ),
     (  # What never succeeded is nothing to keep, however few launches show it.
         "corescale tune -q -i --budget 20x -t 1 -L n 3,0 -- sh -c 'exit {n}'",
         0,
