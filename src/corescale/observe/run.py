@@ -159,7 +159,7 @@ class _Loop:
         most, choice = self.experiment.stop.launches, len(configurations(self.experiment)) > 1
         if block is None and not before and most is not None and choice:
             raise InconclusiveError(f"{most}x is less than one block", where="--budget", remedy="name more launches")
-        for warming in self.warm_ups() if block is not None else ():
+        for warming in self.warm_ups() if block is not None or not before else ():  # one, with nothing to race
             if not self.makes(warming):
                 return
         if len(self.store.records) > before:

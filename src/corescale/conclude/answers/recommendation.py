@@ -122,7 +122,9 @@ def recommend(records: Sequence[Record], experiment: Experiment, picked: Configu
     racing = race.answer()
     found, best = candidates.candidates(records, experiment, racing), picked or racing.leader
     confirmation = racing.gain if best == racing.leader else None if best == now else race.gain(best)[0]
-    gain, breaks = confirmation.ratio if confirmation else None, broken(records, experiment).get(now)
+    # If there is nothing to race, the launch that shows what is read is all that can break a constraint.
+    counted = records if len(records) > 1 else [replace(record, phase="measure") for record in records]
+    gain, breaks = confirmation.ratio if confirmation else None, broken(counted, experiment).get(now)
     known = gain if gain and gain.low is not None else None
     failing, by_chance = candidates.baseline_failures(records, experiment, best) or (None, False)
     everyone, names = configurations(experiment), ineffective(experiment, detected(records))

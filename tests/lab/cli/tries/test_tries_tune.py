@@ -37,8 +37,17 @@ TRIES: tuple[Try, ...] = (
         3,
         "1",
     ),
+    # One launch, if there is nothing to race: its line, its failure and its constraint.
+    ("OMP_NUM_THREADS=1 corescale tune -q -t 1 -- sleep 0.01 | head -4 | tail -1", 0, "  sleep 0.01$"),
+    ("OMP_NUM_THREADS=1 corescale tune -q -t 1 -- false", 4, "corescale: your current launch failed with exit code 1"),
+    (
+        "corescale tune -q -t 1 --metric m=peak-memory --subject-to 'm<=1KB' -- true",
+        3,
+        "no answer: nothing that was tried meets the constraint .your current launch: m = [0-9.e+]+, not <= 1000.",
+    ),
     (  # What the program does not read names no launch.
-        "corescale tune -q --budget 9x --allocators system,corescale -- sh -c 'sleep 0.01' >n; grep -c threads= n",
+        "corescale tune -q --budget 9x --allocators system,corescale -- sh -c 'sleep 0.01' | head -12"
+        " | grep -c threads=",
         1,
         "0",
     ),
