@@ -73,7 +73,7 @@ def _remedy(error: Any, verb: str, words: Sequence[str]) -> str:
         return first
     if said := _known(error, verb):
         return said
-    if (rest := _with_dashes(verb, words)) is not None:
+    if (rest := _with_dashes(verb, words, str(getattr(error, "option_name", "")))) is not None:
         return f"put -- before the program: corescale {verb} {rest}"
     if said := _near(error, verb):
         return said
@@ -130,12 +130,15 @@ def _verbs_of_study() -> Mapping[str, Any]:
     return dict(verbs.commands["study"].loaded.commands)
 
 
-def _with_dashes(verb: str, words: Sequence[str]) -> str | None:
-    """Splits a line without `--` into its options, and the program with its arguments."""
+def _with_dashes(verb: str, words: Sequence[str], unknown: str) -> str | None:
+    """Splits a line without `--` into its options, and the program with its arguments; None if the `unknown` option is
+    not one of these."""
     if verb not in OF_A_PROGRAM or "--" in words:
         return None
     rest = list(words[1:])
     for place, word in enumerate(rest):
+        if word == unknown:
+            return None
         if not word.startswith("-") and (shutil.which(word) or "/" in word):
             return shlex.join([*rest[:place], "--", *rest[place:]])
     return None
