@@ -247,7 +247,7 @@ def joined(words: list[str]) -> list[str]:
                 result.append(values[0])
                 continue
             values += itertools.islice(rest, count - 1)
-            if len(values) < count or "--" in values:
+            if len(values) < count or "--" in values or _is_command(word, values):
                 needs, usual = ("NAME A,B", "-L {} 1,2") if count == 2 else ("NAME MIN MAX", "-P {} 1 8")
                 name, levels = (*values, "", "")[:2]
                 name = "NAME" if name in ("", "--") else name
@@ -255,6 +255,11 @@ def joined(words: list[str]) -> list[str]:
                 raise UsageError(f"needs {needs}", where=word, remedy=f"write {meant}, and {{{name}}} in the command")
             result.append("=".join((values[0], ":".join(values[1:]))))
     return result
+
+
+def _is_command(option: str, values: list[str]) -> bool:
+    """Whether the last value of `-L` or `-P` is the command, because levels or MAX are missing."""
+    return f"{{{values[0]}}}" in values[-1] or (len(values) == 3 and " " in values[-1].strip())
 
 
 def options(request: type[Any]) -> tuple[dataclasses.Field[Any], ...]:

@@ -139,7 +139,8 @@ def _how_to_name(program: str) -> str:
     if program in SHELL_HAS:
         return f"only a shell has it: write sh -c '{program} ...'"
     if paths.is_file(program):
-        return f"no folder of PATH has it, and this folder has: write ./{program}"
+        write = f"./{program}" if os.access(program, os.X_OK) else "the program that reads it before it"
+        return f"no folder of PATH has it, and this folder has: write {write}"
     return "no folder of PATH has it: check the spelling, or give its path"
 
 

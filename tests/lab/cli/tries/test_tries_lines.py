@@ -254,7 +254,11 @@ TRIES: tuple[Try, ...] = (
         2,
         'corescale: -f: the level "a is not closed, because a comma .*; write opt=a.,b for a level with a comma',
     ),
-    ("touch mine.py; corescale scan -- mine.py", 4, "corescale: mine.py: no such program; .*: write ./mine.py"),
+    ("touch mine; chmod +x mine; corescale scan -- mine", 4, "corescale: mine: no such program; .*: write ./mine$"),
+    ("touch of.py; corescale scan -- of.py", 4, "corescale: of.py: no such program; .*: write the program that reads"),
+    ("corescale explain -i true", 2, "corescale: explain: no such option: -i; it is an option of tune, scan, compare,"),
+    ("corescale compare -P n 1 'true {n}'", 2, "corescale: -P: needs NAME MIN MAX; write -P n 1 8, and {n} in the c"),
+    ("corescale compare -L n 'true {n}'", 2, "corescale: -L: needs NAME A,B; write -L n 1,2, and {n} in the command"),
     (
         "corescale scan --on direct --nodes 2 -- true",
         2,
