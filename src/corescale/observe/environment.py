@@ -138,6 +138,9 @@ def _how_to_name(program: str) -> str:
         return f"a variable before a program is for a shell: write env {program} and the program"
     if program in SHELL_HAS:
         return f"only a shell has it: write sh -c '{program} ...'"
+    first, *rest = program.split() or [""]
+    if rest and shutil.which(first):
+        return f"quotes make one word of it: write {program} without them, behind --"
     if paths.is_file(program):
         write = f"./{program}" if os.access(program, os.X_OK) else "the program that reads it before it"
         return f"no folder of PATH has it, and this folder has: write {write}"

@@ -166,5 +166,5 @@ def check(made: Experiment, machine: Machine, declared: Sequence[Mapping[str, Fa
 def must_be(name: str, known: Collection[str], what: str, where: str) -> None:
     """Raises UsageError for a name that is not known, with the nearest one."""
     if name not in known:
-        remedy = nearest(name, sorted(known), f"here are {', '.join(sorted(known))}", "{!r}")
+        remedy = nearest(name, sorted(known), f"here are {', '.join(sorted(known)) or 'none'}", "{!r}")
         raise UsageError(f"no {what} {name!r}", where=where, remedy=remedy)

@@ -208,6 +208,8 @@ TRIES: tuple[Try, ...] = (
     ),
     ("corescale predict nosuch", 6, "corescale: nosuch: "),
     study("other", text=STUDY.replace("[stop]", "[baseline]\nn = 7\n[stop]")),
+    study("none", text='title = "t"\ncommand = "true"\n[baseline]\nn = 7\n'),
+    ("corescale study check none.toml", 2, "corescale: none.toml:3: baseline: no factor 'n'; here are none"),
     ("corescale study check other.toml | grep baseline", 0, "baseline, launched too: n=7"),
     (
         "corescale tune -q --budget 9s -t 1 --rehearse 0.01 -- sleep 0.02 | grep rehearsal",

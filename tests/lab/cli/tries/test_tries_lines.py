@@ -254,6 +254,11 @@ TRIES: tuple[Try, ...] = (
         2,
         'corescale: -f: the level "a is not closed, because a comma .*; write opt=a.,b for a level with a comma',
     ),
+    (
+        "corescale scan -- 'sleep 0.1' -r 1",
+        4,
+        "corescale: sleep 0.1: no such program; quotes make one word of it: write sleep 0.1 without them, behind --$",
+    ),
     ("touch mine; chmod +x mine; corescale scan -- mine", 4, "corescale: mine: no such program; .*: write ./mine$"),
     ("touch of.py; corescale scan -- of.py", 4, "corescale: of.py: no such program; .*: write the program that reads"),
     ("corescale explain -i true", 2, "corescale: explain: no such option: -i; it is an option of tune, scan, compare,"),
