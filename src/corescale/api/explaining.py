@@ -22,12 +22,13 @@ from corescale.declare import command_line, grid
 from corescale.declare.catalogue import openmp, space
 from corescale.declare.experiment import Experiment
 from corescale.declare.request import ScanRequest
-from corescale.endings import ending, left_running, too_short
+from corescale.endings import ending, left_running, spoiled, too_short
 from corescale.errors import CorescaleError, InconclusiveError
 from corescale.machine import Machine
 from corescale.observe import hooks, launchers, store
 from corescale.observe.launchers.spawning import SpawningLauncher
 from corescale.observe.profiled import Profiled, profiled
+from corescale.observe.spawn import SpawnReport
 from corescale.observe.symbols import Symbols
 from corescale.records import Configuration
 from corescale.show.explain_json import as_json
@@ -116,6 +117,7 @@ class Launches:
     def __init__(self, experiment: Experiment, machine: Machine, note: Note, watch: Watch = unwatched) -> None:
         self.experiment, self.machine, self.note, self.watch = experiment, machine, note, watch
         self.made, self.planned = 0, 1
+        self._reports: list[SpawnReport] = []
 
     def one(self, chosen: Configuration, *, one_cpu: bool = False) -> Profiled:
         """Makes the next launch; raises ProgramError if it cannot be started."""
@@ -133,9 +135,12 @@ class Launches:
             seen = profiled(launch, chosen.layout.threads_per_rank, self.experiment.timeout, stdin, ranked)
         finally:
             self.watch("")
+        self._reports.append(seen.report)
         if seen.report.status != "ok":
             p = chosen.layout.p
             self.note(f"{shlex.join(launch.argv)} {ending(seen.report)} at {p} thread{'s' * (p > 1)}")
+            if said := spoiled(self._reports, "a script that starts it"):
+                self.note(said)
         return seen
 
     def with_one_thread(self, chosen: Configuration | None) -> Ledger | None:

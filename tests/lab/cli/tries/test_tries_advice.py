@@ -91,6 +91,11 @@ TRIES: tuple[Try, ...] = (
         0,
         "corescale: threads=1 failed with exit code 1: rm: .*; an earlier launch succeeded: if the program removes or",
     ),
+    (
+        "echo a > once; corescale explain -q --no-swap -- rm once 2>&1 | grep earlier",
+        4,
+        "note: an earlier launch succeeded: if the program removes or makes files, restore them by a script that ",
+    ),
     ("echo a > once; corescale compare -q -r 3 'rm once'", 3, "rm once: .* in one launch; 2 launches failed$"),
     # A page that would replace the run that it shows.
     ("corescale scan -q -r 1 -t 1 --out pages -- true >/dev/null; corescale report pages/*/1 -o p.html", 0, ""),
