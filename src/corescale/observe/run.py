@@ -159,7 +159,8 @@ class _Loop:
         most, choice = self.experiment.stop.launches, len(configurations(self.experiment)) > 1
         if block is None and not before and most is not None and choice:
             raise InconclusiveError(f"{most}x is less than one block", where="--budget", remedy="name more launches")
-        for warming in self.warm_ups() if block is not None or not before else ():  # one, with nothing to race
+        alone = not before and begins_alone(self.experiment, virtual=self.launcher.virtual)  # also with nothing to race
+        for warming in self.warm_ups() if block is not None or alone else ():
             if not self.makes(warming):
                 return
         if len(self.store.records) > before:

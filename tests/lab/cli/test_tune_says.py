@@ -62,8 +62,8 @@ def test_a_budget_for_one_block_gives_a_first_answer(tmp_path: Path) -> None:
 
 def test_one_configuration_alone_is_kept_because_there_is_no_other(tmp_path: Path) -> None:
     said = tuned(tmp_path, "-t", "1", "-f", "MODE=a")
-    assert said.startswith("keep threads=1 MODE=a: there is nothing else to try\n")
-    assert "0 launches\n" in said and "-f NAME=a,b" in said
+    assert said.startswith("keep threads=1 MODE=a: there is nothing else to try (fake)\n")
+    assert "0 blocks, 1 launch\n" in said and "-f NAME=a,b" in said
 
 
 def test_the_bound_of_the_first_line_is_that_of_the_last(tmp_path: Path) -> None:

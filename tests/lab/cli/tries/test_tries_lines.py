@@ -261,7 +261,11 @@ TRIES: tuple[Try, ...] = (
     ),
     ("touch mine; chmod +x mine; corescale scan -- mine", 4, "corescale: mine: no such program; .*: write ./mine$"),
     ("touch of.py; corescale scan -- of.py", 4, "corescale: of.py: no such program; .*: write the program that reads"),
-    ("corescale explain -i true", 2, "corescale: explain: no such option: -i; it is an option of tune, scan, compare,"),
+    (
+        "corescale explain -i true",
+        2,
+        "corescale: explain: no such option: -i; it is an option of tune, scan, compare; ",
+    ),
     ("corescale compare -P n 1 'true {n}'", 2, "corescale: -P: needs NAME MIN MAX; write -P n 1 8, and {n} in the c"),
     ("corescale compare -L n 'true {n}'", 2, "corescale: -L: needs NAME A,B; write -L n 1,2, and {n} in the command"),
     (
