@@ -132,7 +132,7 @@ def test_differences_of_layouts_are_bars_with_a_series_for_each_other_level() ->
     )
     answers = [one for one in said(asked).answers if isinstance(one, Answer)]
     (drawn,) = of_answers(answers)
-    assert drawn.title == f"{LARGER.statement} Answers: 9 are open." and drawn.y.title == LARGER.label
+    assert drawn.title == f"{LARGER.statement} Verdicts: 9 are open." and drawn.y.title == LARGER.label
     assert not drawn.turned and drawn.x.categories == ("2x1x1", "4x1x1", "8x1x1")
     (panel,) = drawn.panels
     assert [series.label for series in panel.series] == ["points=1000", "points=1500", "points=3500"]

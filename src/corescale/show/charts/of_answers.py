@@ -180,7 +180,7 @@ def _ticks(largest: float) -> tuple[float, ...]:
 
 def _title(answers: Sequence[Answer | Modelled]) -> str:
     """The statement with its verdicts, because the picture of a claim does not show whether it holds."""
-    return f"{answers[0].finding.statement} Answers: {tally(answers)}."
+    return f"{answers[0].finding.statement} Verdicts: {tally(answers)}."
 
 
 def _at(levels: Mapping[str, Level]) -> str:
