@@ -25,6 +25,7 @@ from corescale.declare.experiment import Experiment
 from corescale.observe import store
 from corescale.records import Configuration
 
+ROOT = Path(__file__).resolve().parents[1]
 WORTH = 0.03
 """share of the time from which on a remedy pays"""
 
@@ -57,7 +58,9 @@ def explained(experiment: Experiment) -> dict[str, dict[str, float]]:
     found = {}
     for command in experiment.commands:
         line = [str(Path(sys.executable).with_name("corescale")), "explain", "--json", "--no-swap", "-t", "1,2", "--"]
-        done = subprocess.run([*line, *command.argv], check=True, capture_output=True, text=True)
+        recorded = command.argv[0].partition("/build/")[0]  # the checkout of the run, perhaps of another machine
+        here = [word.replace(recorded, str(ROOT)) for word in command.argv]
+        done = subprocess.run([*line, *here], check=True, capture_output=True, text=True)
         shares = {row: each["share"] for row, each in json.loads(done.stdout)["rows"].items()}
         given = 1 - shares.pop(LedgerRow.QUEUED)
         found[command.name] = {row: share / given for row, share in shares.items()}
