@@ -20,7 +20,8 @@ constexpr std::uint32_t many = 2048;  // timed calls: their mean is known to a f
 constexpr std::size_t large = std::size_t{1}
                               << 17;        // bytes; calls for more are all timed, as they may clear pages
 constexpr std::uint64_t longest = 150'000;  // cycles; a sampled call that took longer lost its CPU meanwhile
-constexpr int batches = 16, batch = 64;
+constexpr int batches = 8, batch = 64;
+constexpr int steps = 64;  // of a trial call, so that it is longer than two readings of the clock
 
 void* first_malloc(std::size_t size);
 void first_free(void* place);
@@ -99,13 +100,19 @@ Code code_of(const void* function) {
   return found;
 }
 
-std::uint64_t cycles_of_a_look = 0;
+// What a reading of the clock adds to a call that is shorter than it, and to a longer one, beside which a processor can do much of it.
+std::uint64_t cycles_of_a_look = 0, cycles_beside_a_call = 0;
 std::uint32_t cycles_of_a_call = 0;  // as in the header; also kept in a child of a fork
 std::atomic<std::uint64_t> cycles_in_faults, faults_looked_at;
 
 std::uint64_t cycles_of_a_fault() {
   const std::uint64_t count = faults_looked_at.load(std::memory_order_relaxed);
   return count ? cycles_in_faults.load(std::memory_order_relaxed) / count : 0;
+}
+
+std::uint64_t without_look(std::uint64_t length) {
+  const std::uint64_t added = length < 2 * cycles_of_a_look ? cycles_of_a_look : cycles_beside_a_call;
+  return length > added ? length - added : 0;
 }
 
 // The least number of cycles that a batch took.
@@ -150,6 +157,8 @@ const void* block_of(int /*error*/) { return nullptr; }
 // frees memory.
 template <class Call, class Own>
 __attribute__((noinline)) auto rarely(std::size_t size, Call call, Own instead) {
+  // Is read first: the stores of earlier calls then end within this call, as they do without the profiler.
+  const std::uint64_t began = cycles();
   if (local.own) return local.countdown = 0, instead();
   const bool sampled = local.countdown < 0;
   const bool counts = live() && local.thread;  // not in a child of a fork until its file is there
@@ -160,10 +169,8 @@ __attribute__((noinline)) auto rarely(std::size_t size, Call call, Own instead) 
   Thread& thread = *local.thread;
   const std::int64_t weight = sampled ? local.gap : 1;
   local.in_allocator = true;
-  const std::uint64_t began = cycles();
   auto result = call();
-  std::uint64_t length = cycles() - began;
-  length = length > cycles_of_a_look ? length - cycles_of_a_look : 0;
+  std::uint64_t length = without_look(cycles() - began);
   if (sampled && length > longest) length = longest;
   thread.allocating += static_cast<std::int64_t>(length) * weight;
   if (const std::uint64_t one = cycles_of_a_fault(); one && length >= one)
@@ -221,12 +228,24 @@ struct Trial {
 };
 Trial trial_block;
 Trial* trial_list = &trial_block;
+int trial_steps = 0;
+std::uint64_t trial_state;  // a step needs the result of the one before, as in an allocator
+void take_steps() {
+  std::uint64_t state = trial_state;
+  for (int k = 0; k < trial_steps; ++k) {
+    state = 3 * state + 1;
+    __asm__ volatile("" : "+r"(state));
+  }
+  trial_state = state;
+}
 void* trial_malloc(std::size_t) {
+  take_steps();
   Trial* const taken = trial_list;
   trial_list = taken->next;
   return taken;
 }
 void trial_free(void* place) {
+  take_steps();
   auto* const given = static_cast<Trial*>(place);
   given->next = trial_list;
   trial_list = given;
@@ -262,6 +281,9 @@ void calibrate() {
   local.countdown = std::numeric_limits<std::int32_t>::max();
   const std::uint64_t direct = fewest(in_one);
   cycles_of_a_look = cycles_more(fewest(each), direct);
+  trial_steps = steps;
+  cycles_beside_a_call = cycles_more(fewest(each), fewest(in_one));
+  trial_steps = 0;
   get = [](std::size_t size) { return counted(size, CALLER, [=] { return trial_get(size); }); };
   give = [](void* place) {
     if (!is_watched(place) && passes(0, CALLER)) trial_give(place);  // always: the countdown is long

@@ -21,7 +21,7 @@
 namespace corescale::profiler {
 namespace {
 
-// If a thread is cancelled, or leaves by an exception, the destructor ends its wait.
+// A thread that is cancelled here runs no destructor: end_thread books its wait.
 template <class Real, class... Given>
 auto waited(State state, Real* real, Given... given) {
   const Wait wait(state);

@@ -26,6 +26,7 @@
 #include <cstring>
 #include <functional>
 #include <mutex>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -101,23 +102,29 @@ void on_tbb([[maybe_unused]] int threads, [[maybe_unused]] const Body& body) {
 #endif
 }
 
-// A fifth of the time in the allocator, by the thread's own clock over batches of calls: calloc clears kilobytes, since calls
-// of some nanoseconds are as short as a look at the clock. Few pages: a virtual machine may take a hundred times
-// as long to touch one for the first time, and the profiler counts only a part of a sampled call as long as that.
-__attribute__((noinline)) void allocate_a_fifth(double seconds) {
+// A fifth of the time in the allocator, by the thread's own clock. Between two looks at it there are up to 4,096 calls, because a call is
+// as short as a look. Their number is random, so that no timer keeps step with them. grind goes on until a fifth of all time is in the
+// allocator, so what it once did too long is not done the next time. Few pages: a virtual machine may take a hundred times as long to
+// touch one for the first time, and the profiler counts only a part of a sampled call as long as that.
+__attribute__((noinline)) void allocate_a_fifth(double seconds, int smallest) {
   constexpr int batch = 32;
+  std::minstd_rand random;
   std::vector<void*> blocks(batch);
   void* last =
       nullptr;  // keeps the heap from being given back, and fetched again, by calls that take a millisecond
-  for (double used = 0; used < seconds;) {
-    const double began = cpu();
-    for (int i = 0; i < batch; ++i)
-      blocks[static_cast<std::size_t>(i)] = calloc(1, static_cast<std::size_t>(20000 + i % 7 * 6000));
-    if (!last) last = malloc(40000);
-    for (void* block : blocks) free(block);
-    const double allocated = cpu() - began;
-    grind(4 * allocated);
-    used += cpu() - began;
+  const double began = cpu();
+  double allocated = 0;
+  for (double used = 0; used < seconds; used = cpu() - began) {
+    for (auto batches = 1 + random() % 64; batches > 0; --batches) {
+      for (int i = 0; i < batch; ++i)
+        blocks[static_cast<std::size_t>(i)] =
+            calloc(1, static_cast<std::size_t>(smallest + i % 7 * smallest * 3 / 10));
+      if (!last) last = malloc(40000);
+      for (void* block : blocks) free(block);
+    }
+    const double now = cpu() - began;
+    allocated += now - used;
+    grind(5 * allocated - now);
   }
   free(last);
 }
@@ -164,7 +171,8 @@ int main(int count, char** word) {
     if (system == "tbb") return on_tbb(threads, body);
     on_pthreads(threads, body);
   };
-  if (part == "malloc") parallel([&](int) { allocate_a_fifth(second); });
+  if (part == "malloc") parallel([&](int) { allocate_a_fifth(second, 20000); });
+  if (part == "small") parallel([&](int) { allocate_a_fifth(second, 2000); });
   if (part == "touch") parallel([&](int) { touch_a_fifth(second); });
   if (part == "imbalance") parallel([&](int k) { grind(k == 0 ? second : second / 2); });
   if (part == "inflated")  // the same work costs a quarter more if several threads do it

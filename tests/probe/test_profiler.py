@@ -24,16 +24,15 @@ from support.profiles import Seen, faultless, see, undisturbed
 
 SECOND = 0.5
 """CPU seconds that stand for one in the truths"""
-POINTS, TIMED = 0.03, 0.05
-"""error of a row that is allowed; of one that is timed by samples"""
+POINTS = 0.03
+"""error of a row that is allowed"""
 ENDED = "absent (serial)"
 WAITS = "barrier and join wait"
 
+ALLOCATING = ("malloc", "small", "touch")
 TRUTHS: dict[tuple[str, int], dict[str, float]] = {
-    ("malloc", 1): {"computing": 0.8, "allocating": 0.2},
-    ("malloc", 2): {"computing": 0.8, "allocating": 0.2},
-    ("touch", 1): {"computing": 0.8, "allocating": 0.2},
-    ("touch", 2): {"computing": 0.8, "allocating": 0.2},
+    (part, threads): {"computing": 0.8, "allocating": 0.2} for part in ALLOCATING for threads in (1, 2)
+} | {
     ("imbalance", 1): {"computing": 1.0},
     ("imbalance", 2): {"computing": 0.75, WAITS: 0.25},
     ("slow", 2): {"computing": 0.75, WAITS: 0.25},
@@ -125,7 +124,7 @@ def _wrong(truth: Mapping[str, float], shares: Mapping[str, float]) -> dict[str,
     errors = {row: abs(share - truth.get(row, 0.0)) for row, share in shares.items()}
     worst = max(errors, key=lambda row: errors[row])
     print(f"largest error {errors[worst]:.1%}, in {worst}")
-    return {row: share for row, share in shares.items() if errors[row] > (TIMED if "allocating" in truth else POINTS)}
+    return {row: share for row, share in shares.items() if errors[row] > POINTS}
 
 
 def test_the_rows_are_all_there_is() -> None:

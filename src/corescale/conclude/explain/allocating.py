@@ -15,7 +15,7 @@ TICK = 0.01
 def allocating(profile: Profile) -> Interval:
     """The seconds of one program, with the interval from its ticks.
 
-    There are many timed calls, but each appears too long by a reading of the clock, which matters in short calls. There
+    There are many timed calls, but one that is shorter than a reading of the clock appears too long or too short. There
     are few ticks, but they are unbiased. So the sum of the timed calls is limited to the ticks' 95% interval (Wilson
     1927).
     """
