@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <map>
 #include <memory>
@@ -105,6 +106,12 @@ std::vector<pid_t> running_descendants() {
   auto processes = descendants();
   std::erase_if(processes, [](pid_t process) { return !runs(state_of(process)); });
   return processes;
+}
+
+int stopped_descendants() {
+  const auto processes = descendants();
+  return static_cast<int>(std::count_if(processes.begin(), processes.end(),
+                                        [](pid_t process) { return state_of(process).letter == 'T'; }));
 }
 
 std::vector<pid_t> kill_descendants() {

@@ -26,6 +26,9 @@ std::vector<pid_t> threads_of(pid_t process);
 /// Descendants that still run: they are neither gone nor waiting to be reaped.
 std::vector<pid_t> running_descendants();
 
+/// How many descendants a signal has stopped.
+int stopped_descendants();
+
 /// Kills every running descendant and returns those that it reached. Never kills a stranger that got the
 /// number of a descendant that has ended: a descriptor holds each process while its parent is looked up
 /// (Linux 5.3).

@@ -22,6 +22,7 @@ void write_times(json_writer& json, const report& result) {
   json.member("started", result.started);
   json.member("wall", result.wall);
   json.member("stopped", result.stopped);
+  json.member("halted", result.halted);
   json.member("user", result.user);
   json.member("system", result.system);
   json.member("cpu_kind", result.cpu_kind);

@@ -22,8 +22,10 @@ struct report {
   double started = 0;
   /// From the execution of the main program to its end, or to the time at which it was told to end.
   double wall = 0;
-  /// Whether the spawner was stopped meanwhile, so that wall is an upper bound.
+  /// Whether the spawner was stopped when the program ended, so that wall is an upper bound.
   bool stopped = false;
+  /// At the time limit: how many processes a signal had stopped.
+  int halted = 0;
   /// The signal by which the program asked the spawner to end, of which it dies once it has reported; or 0.
   int asked_by_program = 0;
   accounts used;

@@ -133,7 +133,8 @@ class follower {
     result.wall = (outcome.why == verdict::exited ? end.at : outcome.when) - born.started;
     result.leftovers = outcome.leftovers, result.survivors = outcome.survivors;
     result.unseen = outcome.unseen;
-    result.stopped = outcome.stopped, result.asked_by_program = outcome.asked_by_program;
+    result.stopped = outcome.stopped, result.halted = outcome.halted;
+    result.asked_by_program = outcome.asked_by_program;
     result.used = children.used();
     describe_end(result, outcome, end.status);
     describe_cpu(result, group_);

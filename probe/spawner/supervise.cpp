@@ -47,7 +47,8 @@ siginfo_t next_signal(double until) {
   return sigtimedwait(&watched, &signal, &span) > 0 ? signal : siginfo_t{};
 }
 
-/// Whether this process was continued since it last checked signals.
+/// Whether a SIGCONT is pending. If the program's end is, too, this process was stopped meanwhile: otherwise it would have seen either as it
+/// came.
 bool told_to_go_on() {
   sigset_t pending;
   return sigpending(&pending) == 0 && sigismember(&pending, SIGCONT) == 1;
@@ -113,8 +114,9 @@ verdict wait_for_end(const arguments& asked, reaping& children, double started, 
     const int signal = received.si_signo;
     const bool to_end = signal != 0 && signal != SIGCHLD && signal != SIGCONT;
     if (to_end && is_descendant(received.si_pid)) asked_by_program = signal;  // while the sender is unreaped
-    stopped = stopped || signal == SIGCONT || told_to_go_on();
+    const bool continued = told_to_go_on();
     children.drain(now);
+    stopped = stopped || (continued && children.ended());
     if (children.ended()) return verdict::exited;
     if (getppid() != asked.parent) return verdict::cancelled;
     if (to_end) return verdict::cancelled;
@@ -191,6 +193,7 @@ supervised supervise(const arguments& asked, reaping& children, double started, 
   int asked_by_program = 0;
   const verdict why = wait_for_end(asked, children, started, report, look, stopped, asked_by_program);
   const double when = monotonic();
+  const int halted = why == verdict::timed_out ? stopped_descendants() : 0;
   at_end();
   ask_to_end(children, asked.grace);
   const int before = children.killed();
@@ -200,7 +203,7 @@ supervised supervise(const arguments& asked, reaping& children, double started, 
   const bool unseen = !children.childless() && !can_look();
   for (const pid_t alive : survivors) killed.erase(alive);
   const int leftovers = std::max(static_cast<int>(killed.size()), children.killed() - before);
-  return {why, when, leftovers, std::move(survivors), unseen, stopped, asked_by_program};
+  return {why, when, leftovers, std::move(survivors), unseen, stopped, halted, asked_by_program};
 }
 
 }  // namespace corescale::probe

@@ -25,8 +25,10 @@ struct supervised {
   std::vector<pid_t> survivors;
   /// Whether something is left that cannot be seen from here, so that the lab must end it.
   bool unseen;
-  /// Whether this process was stopped meanwhile, and so saw the end late.
+  /// Whether this process was stopped when the program ended, and so saw the end late.
   bool stopped;
+  /// At the time limit: how many processes a signal had stopped.
+  int halted;
   /// The signal by which the program itself asked this process to end, or 0.
   int asked_by_program;
 };

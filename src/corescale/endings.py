@@ -31,6 +31,12 @@ ANY = re.compile("")
 SHORT = 0.010
 """seconds; in shorter launches, starting the process is a large part of the time"""
 
+HALTED = "a signal stopped a process of it, which cannot go on by itself"
+"""why a launch did not end, as its `tail` has it"""
+
+CONTINUE = "let it stop no process, or let it send SIGCONT"
+"""what to do about it"""
+
 UNSTARTED = (126, 127)
 """exit codes by which POSIX's utilities say that they could not start a program"""
 

@@ -21,6 +21,7 @@ from pathlib import Path
 
 import pytest
 
+from corescale.endings import HALTED
 from corescale.errors import ExitCode
 from corescale.observe.spawn import Spawner, SpawnReport, SpawnRequest, bounds
 from support.processes import FIXTURE, SPAWNER, alive, eventually, spawn
@@ -417,6 +418,20 @@ while time.process_time() < 0.2: pass"""
         report = spawn("sh", "-c", "kill -STOP $PPID; exit 3")
         assert (report.exit_code, bounds(report)["wall"]) == (3, "upper")
         assert "wall" not in bounds(spawn("true"))
+
+    def test_one_that_is_continued_and_was_not_stopped_sees_the_end_in_time(self) -> None:
+        report = spawn("sh", "-c", "kill -CONT $PPID; sleep 0.2; exit 3")
+        assert (report.exit_code, "wall" in bounds(report)) == (3, False)
+
+    def test_one_that_is_stopped_and_continued_in_time_sees_the_end_in_time(self) -> None:
+        report = spawn("sh", "-c", "kill -STOP $PPID; sleep 0.1; kill -CONT $PPID; sleep 0.2; exit 3")
+        assert (report.exit_code, report.wall < 0.9, "wall" in bounds(report)) == (3, True, False)
+
+    @pytest.mark.parametrize("script", ["kill -STOP $$", "kill -TSTP $$", "sh -c 'kill -STOP $$'; true"])
+    def test_a_program_that_stops_itself_is_said_to(self, script: str) -> None:
+        report = spawn("sh", "-c", f"echo of its own >&2; {script}", timeout=0.5)
+        assert (report.status, report.halted, report.tail) == ("timeout", 1, HALTED)
+        assert spawn("sleep", "1000", timeout=0.2).halted == 0
 
     def test_one_that_the_program_asks_to_end_was_killed(self) -> None:
         report = spawn("sh", "-c", "kill -TERM $PPID; sleep 1000")

@@ -167,7 +167,8 @@ def ended(
     if report.status == "timeout":
         outside = "".join(RULE.split(report.tail)[::2])  # mpirun's own messages are between rules
         own = [line for line in outside.splitlines(keepends=True) if not (chatter and chatter.match(line))]
-        return replace(report, tail=_last_words(ranks, chatter) or "".join(own)), ranks
+        said = report.tail if report.halted else _last_words(ranks, chatter) or "".join(own)
+        return replace(report, tail=said), ranks
     failed = [rank for rank, each in ranks.items() if each.status in FAILURES]
     first = min((*failed, *undetected), key=lambda rank: (_reported(scratch, rank), rank), default=-1)
     if report.status == "failed" and first in undetected:
@@ -193,8 +194,6 @@ def folded(report: SpawnReport, ranks: Mapping[int, SpawnReport], asked: int) ->
     Its wall time is the slowest rank's, because that does not include waiting in a queue.
     """
     each = list(ranks.values())
-    if report.status != "ok":  # Slurm sends SIGCONT to every process of a step before it ends them
-        report = replace(report, stopped=False)
     if not each:
         return replace(report, user=0.0, system=0.0, cpu_kind="sampled", processes=(), affinity=(), foreign=None)
     waits = [one.runqueue_wait for one in each if one.runqueue_wait is not None]

@@ -2,7 +2,10 @@
 """Launches the program itself, without anything in front of it."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
+from corescale.declare import template
+from corescale.observe.launchers.mpi import GRACE
 from corescale.observe.launchers.spawning import SpawningLauncher
 from corescale.observe.scratch import Scratch
 from corescale.observe.spawn import SpawnReport, SpawnRequest
@@ -20,7 +23,8 @@ class Direct(SpawningLauncher):
         return None if layout.ranks_per_node * layout.nodes == 1 else "starts one rank on one node"
 
     def through(self, request: SpawnRequest, layout: Layout, scratch: Scratch) -> SpawnRequest:
-        return request
+        """A program that starts ranks has time to end them and to remove their files."""
+        return replace(request, grace=GRACE) if template.starter(request.argv) else request
 
     def ended(self, report: SpawnReport, scratch: Scratch) -> tuple[SpawnReport, Mapping[int, SpawnReport]]:
         return report, {0: report}

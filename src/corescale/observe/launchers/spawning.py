@@ -18,6 +18,7 @@ from corescale.declare import grid, paths, template
 from corescale.declare.experiment import Experiment
 from corescale.declare.factors import Launch
 from corescale.declare.plan import Invocation
+from corescale.endings import CONTINUE, HALTED
 from corescale.errors import BudgetEndedError, UnavailableError, UsageError
 from corescale.machine import Machine
 from corescale.observe import environment, hooks, other_runs, preload, sources
@@ -230,7 +231,7 @@ class SpawningLauncher(Launcher):
             if left := orphans.running(self._survivors) if self._survivors else 0:
                 before.append(f"processes of an earlier launch could not be killed, and {left} ran beside it")
             report, ranks = self._spawn(launch, configuration.layout, scratch, watching, cap=invocation.cap)
-            stopped = [STOPPED] if report.stopped and report.status != "timeout" else []
+            stopped = [STOPPED] if report.stopped else []
             if report.full and report.status == "ok" and report.step != "stdout":
                 stopped.append(NO_ROOM)
             warnings = [*before, *self._beside(), *stopped, *report.warnings]
@@ -284,7 +285,8 @@ class SpawningLauncher(Launcher):
         outcome, found = self.ended(report, scratch)
         if outcome.status == "timeout" and longest < usual:  # a rank may end before the program that started it
             what = f"the budget ended during a launch ({shlex.join(launch.argv)})"
-            raise BudgetEndedError(what, where="--budget", remedy="give it more time by a larger --budget")
+            remedy = CONTINUE if HALTED in outcome.tail else "give it more time by a larger --budget"
+            raise BudgetEndedError(f"{what}{f': {HALTED}' * (HALTED in outcome.tail)}", where="--budget", remedy=remedy)
         if report.survivors:
             self._survivors.update(report.survivors)
             self._note(f"{len(report.survivors)} processes of {shlex.join(launch.argv)} cannot be killed, and run on")

@@ -8,11 +8,12 @@ import functools
 import json
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from pydantic import TypeAdapter, ValidationError
 
+from corescale.endings import HALTED
 from corescale.errors import CorescaleError
 from corescale.records import Bound
 
@@ -76,7 +77,9 @@ class SpawnReport:
     started: float = 0.0
     wall: float = 0.0
     stopped: bool = False
-    """whether the spawner was stopped or killed during the launch; `wall` then ends when the end was noticed"""
+    """whether the spawner was killed, or stopped when the program ended; `wall` then ends when the end was noticed"""
+    halted: int = 0
+    """number of processes that a signal had stopped at the time limit"""
     user: float = 0.0
     system: float = 0.0
     cpu_kind: CpuKind = "reaped"
@@ -157,9 +160,10 @@ _STEPS = {
 def parse(text: bytes) -> SpawnReport:
     """Parses the spawner's line; raises CorescaleError for anything else, which is a defect."""
     try:
-        return _adapter().validate_python(json.loads(text))
+        report = _adapter().validate_python(json.loads(text))
     except (ValueError, ValidationError) as error:
         raise CorescaleError(f"a report that cannot be read: {error}", where="spawn") from error
+    return replace(report, tail=HALTED) if report.halted else report
 
 
 @functools.cache
@@ -187,7 +191,7 @@ RULES = (
     Rule(
         ("wall",),
         "upper",
-        lambda r: r.stopped and r.status != "timeout",
+        lambda r: r.stopped,
         "what started the program was stopped or killed meanwhile",
     ),
     Rule((*_CPU, "peak_memory"), "lower", lambda r: r.cpu_kind == "none", "a simulation does not know it"),

@@ -33,6 +33,16 @@ TRIES: tuple[Try, ...] = (
         4,
         "1",
     ),
+    (
+        "corescale compare -r 1 --timeout 1s \"sh -c 'kill -STOP \\$\\$'\"",
+        4,
+        "corescale: .* did not end, .*: a signal stopped a process of it, .*; let it stop no process",
+    ),
+    (
+        "corescale compare -r 1 --budget 2s \"sh -c 'kill -STOP \\$\\$'\"",
+        3,
+        "corescale: .* did not end, .*: a signal stopped a process of it, .*; let it stop no process",
+    ),
     ("corescale scan --serial '$P/omp' -- true", 2, r"corescale: --serial: '\$' in '\$P/omp' is for a shell"),
     ("corescale scan --serial ' ' -- true", 2, "corescale: --serial: no command; name a program"),
     (

@@ -20,7 +20,9 @@ from corescale.declare.grid import configurations
 from corescale.errors import PreloadError, ProgramError
 from corescale.machine import Machine
 from corescale.observe import store
+from corescale.observe.launchers.direct import Direct
 from corescale.observe.launchers.mpi import Mpi
+from corescale.observe.launchers.spawning import STOPPED
 from corescale.observe.run import run
 from corescale.observe.watcher import Watcher
 from corescale.records import Record
@@ -57,11 +59,11 @@ def measured(e: Experiment, machine: Machine, count: int = 1, watcher: Watcher |
     return run(e, store.Memory(), Mpi(e, machine), blocks(e, count), watcher)
 
 
-def failing(e: Experiment, machine: Machine) -> Record:
+def failing(e: Experiment, by: Machine | Direct) -> Record:
     """What one launch gave that is not to succeed."""
     held = store.Memory()
     with pytest.raises(ProgramError):
-        run(e, held, Mpi(e, machine), blocks(e, 1))
+        run(e, held, by if isinstance(by, Direct) else Mpi(e, by), blocks(e, 1))
     (record,) = held.abandoned
     return record
 
@@ -234,6 +236,27 @@ def test_peak_memory_is_of_the_largest_rank_and_not_of_what_starts_it(experiment
     assert 20 << 20 < record.peak_memory < 24 << 20
     assert record.peak_memory_kind == "process"
     assert record.bounds["user"] == "upper"
+
+
+@needs_mpi
+def test_ranks_that_mpirun_ends_because_one_failed_were_not_stopped(experiment: Make, two_cores: Machine) -> None:
+    """mpirun continues every process before it ends them."""
+    script = "test $OMPI_COMM_WORLD_RANK = 0 || exit 3; exec sleep 60"
+    record = failing(experiment("sh", "-c", script, levels={"ranks": (2,)}, timeout=float(PATIENCE)), two_cores)
+    assert (record.exit_code, record.bounds.get("wall")) == (3, None)
+    assert STOPPED not in record.warnings
+
+
+@needs_mpi
+def test_a_typed_mpirun_that_does_not_end_takes_its_session_along(
+    experiment: Make, two_cores: Machine, program: str
+) -> None:
+    """`nothing_is_left` looks for the session."""
+    root = ("--allow-run-as-root",) * (os.geteuid() == 0)
+    e = experiment(
+        "mpirun", *root, "--oversubscribe", "-n", "2", program, "hang", levels={"threads": (1,)}, timeout=3.0
+    )
+    assert failing(e, Direct(e, two_cores)).status == "timeout"
 
 
 def running(word: str) -> list[int]:
