@@ -100,7 +100,8 @@ class Machine:
     @property
     def usable(self) -> tuple[Cpu, ...]:
         """The CPUs that this process may run on."""
-        return tuple(cpu for cpu in self.cpus if cpu.cpu in self.affinity)
+        allowed = frozenset(self.affinity)
+        return tuple(cpu for cpu in self.cpus if cpu.cpu in allowed)
 
     @property
     def smt_active(self) -> bool:

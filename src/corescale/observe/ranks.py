@@ -194,6 +194,8 @@ def folded(report: SpawnReport, ranks: Mapping[int, SpawnReport], asked: int) ->
     Its wall time is the slowest rank's, because that does not include waiting in a queue.
     """
     each = list(ranks.values())
+    if report.status != "ok":  # Slurm sends SIGCONT to every process of a step right before it ends them
+        report = replace(report, stopped=False)
     if not each:
         return replace(report, user=0.0, system=0.0, cpu_kind="sampled", processes=(), affinity=(), foreign=None)
     waits = [one.runqueue_wait for one in each if one.runqueue_wait is not None]
@@ -243,7 +245,8 @@ def _last_words(ranks: Mapping[int, SpawnReport], chatter: re.Pattern[str] | Non
         words = (why.trouble or why.tail).splitlines()
         words = words[1:] if len(why.tail.encode()) >= TAIL and not why.trouble else words  # the first line is cut
         said = [line for line in words if line.strip() and not (chatter and chatter.match(line))]
-        lines += [f"rank {rank}: {line}\n" for line in said]
+        where = f" on {why.node}" if why.node and why.status == "not-started" else ""  # it may be there elsewhere
+        lines += [f"rank {rank}{where}: {line}\n" for line in said]
     return "".join(lines)
 
 

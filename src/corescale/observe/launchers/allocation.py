@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from corescale import native
-from corescale.errors import UnavailableError, UsageError
+from corescale.errors import InconclusiveError, UnavailableError, UsageError
 from corescale.observe import environment
 
 REMEDY = "is the cluster up? try sinfo"
@@ -98,7 +98,8 @@ class Allocation:
         )
 
     def wait(self, cancelled: Callable[[], bool], note: Callable[[str], None]) -> None:
-        """Returns when the nodes are available. Raises UsageError if Slurm refuses, and KeyboardInterrupt."""
+        """Returns when the nodes are available. Raises UsageError if Slurm refuses, InconclusiveError if the job is
+        cancelled, and KeyboardInterrupt."""
         assert self._salloc.stdout is not None
         self._note = note
         began, look, said, silent = time.monotonic(), PATIENCE, "", 0
@@ -106,7 +107,8 @@ class Allocation:
             if cancelled():
                 raise KeyboardInterrupt
             if time.monotonic() - began > look:
-                ran, why = self._seen()
+                state, why = self._seen()
+                ran = RAN.match(state) is not None
                 if REFUSED.search(why):
                     raise UsageError(why, where="slurm", remedy=SEE)
                 silent += ran
@@ -118,9 +120,12 @@ class Allocation:
                 look += min(look, LONGEST_LOOK)
         job, *self.nodes = self._salloc.stdout.readline().decode().split() or [""]
         if not (job.isdecimal() and self.nodes):
-            ran, why = self._seen()
-            if ran:
+            state, why = self._seen()
+            if RAN.match(state):
                 raise UsageError(NOT_OURS, where="--allocation", remedy="give options alone")
+            if state.startswith("CANCELLED"):
+                what = "its job was cancelled while it waited for nodes"
+                raise InconclusiveError(what, where="slurm", remedy="the same command goes on")
             why = (not job and self._said()) or why or "salloc gave no nodes"
             raise UsageError(why, where="slurm", remedy=SEE)
         self.job = job
@@ -128,14 +133,14 @@ class Allocation:
         granted = {line.partition("=")[0]: line.partition("=")[2] for line in itertools.takewhile(bool, lines)}
         self.variables = {**{name: None for name in os.environ if OF_A_JOB.match(name)}, **granted}
 
-    def _seen(self) -> tuple[bool, str]:
-        """Whether the job's command was started, and the reason for the job's state, or why it is unknown."""
+    def _seen(self) -> tuple[str, str]:
+        """The job's state with its reason, as squeue writes them, and the reason alone, or why it is unknown."""
         words = ("squeue", "-h", f"--name={self._name}", "--me", "--states=all", "-o", "%T|%r")
         try:
             jobs = asked(*words, seconds=GRACE / 2).splitlines() or [""]
         except UnavailableError as error:
-            return False, error.what
-        return RAN.match(jobs[-1]) is not None, jobs[-1].partition("|")[2].strip()
+            return "", error.what
+        return jobs[-1], jobs[-1].partition("|")[2].strip()
 
     @property
     def is_gone(self) -> bool:

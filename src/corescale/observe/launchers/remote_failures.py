@@ -75,7 +75,7 @@ def ended(
         what, remedy = reason(report.tail)
         if not left.all_began:
             raise UnavailableError(what or "not every rank started", remedy=remedy)
-        if outcome.status == "failed" and ends <= {"cancelled"}:
+        if outcome.status == "failed" and (ends <= {"cancelled"} or remedy == AGAIN):
             what = what or "something other than the program ended the ranks"
             raise InconclusiveError(what, remedy=AGAIN if remedy == GUIDE else remedy)
     return ranks.folded(outcome, found, scratch.ranks), found

@@ -39,7 +39,7 @@ password, and a host that does not answer is reported within seconds"""
 WHOLE_NAMES = ("OMPI_MCA_orte_keep_fqdn_hostnames", "PRTE_MCA_prte_keep_fqdn_hostnames")
 """variables with which Open MPI 4 and 5 keep the domain in a host's name"""
 LINE = re.compile(
-    r"\s*([A-Za-z0-9_][\w.:@-]*)\s+slots\s*=\s*([1-9]\d{0,4})(?:\s+max_slots\s*=\s*\d+)?\s*(?:#.*)?", re.ASCII
+    r"\s*([A-Za-z0-9_][\w.@-]*)\s+slots\s*=\s*([1-9]\d{0,4})(?:\s+max_slots\s*=\s*\d+)?\s*(?:#.*)?", re.ASCII
 )
 
 
@@ -118,7 +118,7 @@ class Ssh(Mpi):
 
         If there are several hosts, it is the first one on which mpirun cannot start a program.
         """
-        if any(host.rpartition("@")[2] in error.what for host in hosts):
+        if any(_bare(host) in error.what for host in hosts):
             return error
         file = scratch.of("ssh") / "host"
         for host in hosts if len(hosts) > 1 else ():
@@ -131,8 +131,13 @@ class Ssh(Mpi):
             if tried.status != "ok":
                 what, remedy = remote_failures.reason(tried.tail)
                 what = what or f"started no program within {TRY:g} s"
-                return UnavailableError(what, where="" if host.rpartition("@")[2] in what else host, remedy=remedy)
+                return UnavailableError(what, where="" if _bare(host) in what else host, remedy=remedy)
         return UnavailableError(error.what, where=hosts[0] if len(hosts) == 1 else "", remedy=error.remedy)
+
+
+def _bare(host: str) -> str:
+    """The host without the user."""
+    return host.rpartition("@")[2]
 
 
 def _variables() -> Mapping[str, str]:
@@ -156,13 +161,15 @@ def read(option: str) -> Sequence[Host]:
     found: list[Host] = []
     for number, line in enumerate(lines, 1):
         match = LINE.fullmatch(line)
-        if match is not None and any(host.name == match[1] for host in found):
+        if match is not None and any(_bare(host.name) == _bare(match[1]) for host in found):
             raise UsageError(f"{match[1]} is listed twice", where=f"{option}:{number}", remedy="write each host once")
         if match is not None:
             found.append(Host(match[1], int(match[2])))
         elif line.partition("#")[0].strip():
             raise UsageError(
-                f"not a host: {line.strip()!r}", where=f"{option}:{number}", remedy="write HOST slots=CORES"
+                f"not a host: {line.strip()!r}",
+                where=f"{option}:{number}",
+                remedy="write HOST slots=CORES, without a port (docs/cluster.md)",
             )
     if not found:
         raise UsageError("names no host", where=option, remedy="write a line HOST slots=CORES for each")

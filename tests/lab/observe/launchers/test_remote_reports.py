@@ -69,6 +69,16 @@ def test_what_every_rank_reports_of_its_node_counts_once_a_node() -> None:
     assert [found.steal, found.throttled, found.user] == pytest.approx([0.2, 1.0, 4.0])
 
 
+def test_a_way_that_is_lost_after_every_rank_has_reported_is_no_failure_of_the_program(tmp_path: Path) -> None:
+    lost = f"{'-' * 40}\nORTE has lost communication with a remote daemon.\n\n  Remote daemon: [[1,0],1] on node h2\n"
+    with Scratch() as scratch:
+        ranks.leaf(SpawnRequest(("true",)), scratch, [()], afar=True)
+        (scratch.of("ranks") / "rank.0").write_bytes(report(tmp_path))
+        (scratch.of("ranks") / "node.0").write_text("h2\n")
+        with pytest.raises(InconclusiveError, match=r"^h2 cannot be reached any more; .*the same command goes on"):
+            remote_failures.ended(SpawnReport("failed", exit_code=205, tail=lost), scratch, remote_failures.TRACE)
+
+
 @pytest.mark.parametrize(
     "said",
     [

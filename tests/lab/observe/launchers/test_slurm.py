@@ -303,6 +303,20 @@ def test_in_a_full_queue_it_waits_says_so_and_ctrl_c_gives_up(place: Path) -> No
     assert patient.returncode == 0, said
 
 
+def test_a_job_that_is_cancelled_while_it_waits_is_no_refusal() -> None:
+    full = subprocess.Popen(["salloc", "-N2", "--exclusive", "cat"], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    assert eventually(lambda: "RUNNING" in slurm.queue(), 20)
+    held = launcher.Allocation(1, ())
+    try:
+        assert eventually(lambda: "PENDING" in slurm.queue(), 20)
+        slurm.said("scancel", "--state=PENDING", "--user=root")
+        with pytest.raises(InconclusiveError, match=r"^slurm: its job was cancelled while it waited .*same command"):
+            held.wait(lambda: False, print)
+    finally:
+        held.release()
+        full.communicate(b"", timeout=30)
+
+
 def test_whatever_ends_corescale_ends_its_allocation(place: Path) -> None:
     running = begun(
         place, "scan", "--on", "slurm", "--nodes", "1", "-r", "1", "--", "sh", "-c", "echo $$ >pid; sleep 99"
@@ -434,8 +448,8 @@ def test_a_node_that_is_drained_in_the_middle_counts_no_more(place: Path) -> Non
         ("-p closed -A theirs", "slurm: Job's account not known.*; see --allocation and sinfo"),
         ("--time=soon", "slurm: .*time.*; see --allocation and sinfo"),
         ("-C gpus", "--allocation: no usable node of partition debug has gpus; -C takes one of: fast"),
-        ("-C gpus|big", "slurm: .*(F|f)eature.*; see --allocation and sinfo"),
-        ("-v -C gpus|big", "slurm: .*(F|f)eature.*; see --allocation and sinfo"),
+        ("-C 'gpus|big'", "slurm: .*(F|f)eature.*; see --allocation and sinfo"),
+        ("-v -C 'gpus|big'", "slurm: .*(F|f)eature.*; see --allocation and sinfo"),
         ("-x n1", "slurm: (?!Job allocation).*; see --allocation and sinfo"),
         ("-p 'debug", "--allocation: "),
         *((f"-p debug {command}", "--allocation: .* a command") for command in ("true", "false", "hostname")),

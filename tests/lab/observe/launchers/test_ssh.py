@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 (more than 300 lines: all of it shares two hosts, which take seconds to start)
 """Ranks on two hosts by ssh: network namespaces with host names and an sshd of their own."""
 
 import os
@@ -184,6 +184,15 @@ def test_a_host_that_is_lost_in_a_launch_is_named_and_nothing_is_recorded(file: 
 
 
 @needs_hosts
+def test_a_host_without_the_program_is_named(file: Path) -> None:
+    program = file.parent / hosts.HIDDEN / "program"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    with pytest.raises(ProgramError, match="could not be started: rank 1 on h2: no such program"):
+        corescale.scan([str(program)], on="ssh", hosts=file, nodes=[2], runs=1)
+
+
+@needs_hosts
 def test_a_host_that_does_not_see_the_folder_is_named(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(file.parent / hosts.HIDDEN)
     with pytest.raises(
@@ -279,6 +288,8 @@ def test_a_file_of_hosts_is_as_open_mpi_has_it(place: Path) -> None:
         ("a slots=2 b\n", "hosts:1: not a host"),
         ("-oProxyCommand=id slots=2\n", "hosts:1: not a host"),
         ("a slots=2\na slots=2\n", "hosts:2: a .* twice; write each host once"),
+        ("a slots=2\nme@a slots=2\n", "hosts:2: me@a .* twice; write each host once"),
+        ("a:22 slots=2\n", "hosts:1: not a host: 'a:22 slots=2'; write HOST slots=CORES, without a port"),
     ],
 )
 def test_a_file_without_hosts_is_one_line(text: str, said: str, place: Path) -> None:
