@@ -18,6 +18,7 @@ from corescale.conclude.explain.changes import CHANGES, WORTH, Swap, swaps, wort
 from corescale.conclude.explain.comparison import affordable, compared, middle
 from corescale.conclude.explain.explanation import Explanation, explanation
 from corescale.conclude.explain.ledger import Ledger, ledger, outside, ranks_as_typed
+from corescale.conclude.explain.notes import seen_to_the_end
 from corescale.declare import command_line, grid
 from corescale.declare.catalogue import openmp, space
 from corescale.declare.experiment import Experiment
@@ -195,38 +196,42 @@ def explained(
     ledgers = [_ledger(one, chosen.layout.p) for one in launches]
     place = middle([one.wall for one in ledgers])
     seen, made = launches[place], ledgers[place]
-    made = compared(made, ledgers, alone) if alone and seen.profiles else made
+    made = compared(made, ledgers, alone) if alone and not made.by_kernel else made
     ranks = sum(profile.is_rank for profile in seen.profiles)
     notes = [NO_RANKS] if seen.profiles and not ranks and chosen.layout.p > chosen.layout.threads_per_rank else []
     notes += filter(None, [left_running([one.report for one in launches]), too_short(made.wall)])
     made = replace(made, ranks=max(1, ranks), notes=(*made.notes, *notes))
-    named = [(profile, Symbols(profile.modules, seen.ended)) for profile in seen.profiles]
+    named = [(one, Symbols(one.modules, seen.ended)) for one in (() if made.by_kernel else seen.profiles)]
     found = explanation(made, named, seen.spans)
     if lost := sorted({name for _, symbols in named for name in symbols.lost}):
         lacks = (
             f"no symbols of {', '.join(lost)}: removed or changed since it was launched, so its places are addresses"
         )
         found = replace(found, ledger=replace(found.ledger, notes=(*found.ledger.notes, lacks)))
-    return seen, replace(found, most_threads=None) if _unseen(seen) else found
+    return seen, replace(found, most_threads=None, in_use={}, over_time=(), stretches=()) if _unseen(seen) else found
 
 
 def _unseen(seen: Profiled) -> float:
     """CPU seconds of programs that have no profile; 0 if loading the profiled programs may have taken all of them."""
-    whole = seen.report.user + seen.report.system
-    unseen = whole - sum(profile.cpu for profile in seen.profiles)
-    return unseen if unseen > max(0.1, 0.05 * whole) else 0.0
+    unseen = seen.cpu - sum(profile.cpu for profile in seen.profiles)
+    return unseen if unseen > max(0.1, 0.05 * seen.cpu) else 0.0
 
 
 def _ledger(seen: Profiled, threads: int) -> Ledger:
     report = seen.report
     if not seen.profiles:
         why = FULL if seen.unwritten else UNSEEN
-        return outside(threads, seen.wall, report.user + report.system, report.runqueue_wait or 0.0, why)
-    found = ledger(seen.profiles, seen.wall, seen.work, seen.report.stolen)
+        return outside(threads, seen.wall, seen.cpu, report.runqueue_wait or 0.0, why)
+    unseen = _unseen(seen)
+    found = ledger(seen.profiles, seen.wall, seen.work, report.stolen, unseen)
     notes = [FULL] if seen.unwritten else []
-    if unseen := _unseen(seen):
-        notes.append(f"programs that the profiler did not see used {unseen:.2f} s of CPU time: unattributed or blocked")
-        found = replace(found, cpu=found.cpu + (0.0 if report.ranked else unseen))
+    if unseen:
+        most = 2 * unseen > seen.cpu
+        booked = "so all rows are the kernel's accounts" if most else "which is unattributed"
+        notes.append(f"what the profiler did not see used {unseen:.2f} s of {seen.cpu:.2f} s of CPU time, {booked}")
+        if most:
+            whole = outside(threads, seen.wall, seen.cpu, report.runqueue_wait or 0.0, "")
+            found = replace(whole, notes=seen_to_the_end(seen.profiles), work=found.work)
     return replace(found, notes=(*found.notes, *notes))
 
 

@@ -30,6 +30,8 @@ class Profiled:
     """seconds; with ranks, without the time to start them"""
     profiles: tuple[Profile, ...]
     """none if no program of the launch could load a library"""
+    cpu: float = 0.0
+    """CPU seconds; with ranks, without the program that starts them"""
     unwritten: int = 0
     """number of programs whose profile is missing or incomplete because the disk was full"""
     work: float | None = None
@@ -60,10 +62,11 @@ def profiled(
         )
         launcher, layout = ranked or (None, Layout())
         report = Spawner().spawn(launcher.through(request, layout, scratch) if launcher else request)
-        wall, ended = report.wall, time.time()
+        wall, cpu, ended = report.wall, report.user + report.system, time.time()
         if launcher:
             report, ranks = launcher.ended(report, scratch)
             wall = max((rank.wall for rank in ranks.values()), default=wall)
+            cpu = sum(rank.user + rank.system for rank in ranks.values()) or cpu
         if report.status == "cancelled":
             raise KeyboardInterrupt
         if not_started(report):
@@ -72,4 +75,4 @@ def profiled(
         said = sources.read(SAID, scratch, succeeded=False)
         killed = report.wall if report.status in ("signal", "timeout") else 0.0
         profiles, unwritten = profiler.read(scratch.of("profiler"), killed)
-        return Profiled(report, wall, profiles, unwritten, said.fields.get("work"), ended, said.spans)
+        return Profiled(report, wall, profiles, cpu, unwritten, said.fields.get("work"), ended, said.spans)

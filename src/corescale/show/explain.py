@@ -203,13 +203,14 @@ IN_CPP = {
 
 def _in_cpp(shown: Shown) -> Iterator[str]:
     """Suggests the C++ library, if it can reduce the row in which most time is lost, and that row exceeds the noise of
-    one launch. Programs of one thread each wait at no barrier of threads, but for the end of a child."""
+    one launch. Programs of one thread each, which those that are not known may be, wait at no barrier of threads, but
+    for the end of a child."""
     lost = {row: found["share"] for row, found in shown["rows"].items() if row not in NO_CAUSE}
     most = LedgerRow(max(lost, key=lambda row: lost[row]))
     beyond = shown["rows"][most].get("beyond_one_thread")
     noise = most is LedgerRow.INFLATED and beyond and beyond["low"] is None
     parts = {part["cause"]: part["seconds"] for part in shown.get("inflated_parts", ())}
-    children = most is LedgerRow.BARRIER and shown.get("most_threads") == 1  # earlier versions did not keep it
+    children = most is LedgerRow.BARRIER and (shown.get("most_threads") or 1) == 1  # unknown: perhaps one
     machine = most is LedgerRow.INFLATED and parts and max(parts, key=lambda cause: parts[cause]) != Cause.SHARING
     if most in IN_CPP and lost[most] >= WORTH and not (noise or machine or children):
         yield f"against {most}, in C++ of your own: corescale's {IN_CPP[most]}"

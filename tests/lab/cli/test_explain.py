@@ -204,6 +204,29 @@ def test_what_a_program_without_the_profiler_uses_is_used(tmp_path: Path) -> Non
     assert found["cores_used"] * found["wall"] == pytest.approx(0.3, abs=0.06)
 
 
+BURN = """
+import subprocess, sys, time
+while time.process_time() < float(sys.argv[1]): pass
+subprocess.run(["env", "-u", "LD_PRELOAD", *sys.argv[2:]], check=True)
+"""
+"""computes, and then waits for a program without the profiler"""
+
+
+@pytest.mark.parametrize("own", [0.02, 0.6])
+def test_what_the_profiler_did_not_see_is_no_wait(own: float, tmp_path: Path) -> None:
+    """If it is most of the CPU time, all is from the kernel's accounts; else it is unattributed."""
+    program = str(native.find("spawner_fixture"))
+    words = (sys.executable, "-S", "-c", BURN, str(own), program, "burn", "0.3")
+    found = explained("-t", "2", "--", *words, cwd=tmp_path)
+    rows = {row: value["seconds"] for row, value in found["rows"].items()}
+    assert rows["computing"] == pytest.approx(own + 0.3 * (own < 0.3), abs=0.12)
+    assert rows["unattributed"] >= (0.3 if own > 0.3 else found["wall"] - 0.1) - 0.03
+    assert rows["blocked"] + rows["barrier and join wait"] < 0.1 + (found["wall"] - own - 0.3) * (own > 0.3)
+    assert (found["efficiency"], found["serial"], found["cpus_in_use"]) == (None, None, {})
+    assert any("what the profiler did not see used 0." in note for note in found["notes"])
+    assert not any("it ran 1 thread" in note or "are summed" in note for note in found["notes"])
+
+
 def test_a_program_that_ends_at_once_is_explained_in_figures_above_0(tmp_path: Path) -> None:
     words = ("explain", "--no-swap", "-t", "1,2", "--", "true")
     done = corescale(*words, cwd=tmp_path)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from corescale.conclude.explain.allocating import allocating, sampled
 from corescale.conclude.explain.efficiency import BARELY, Efficiency, efficiency, useful
+from corescale.conclude.explain.notes import notes
 from corescale.conclude.explain.rows import ROW_OF, LedgerRow
 from corescale.conclude.stats import Interval
 from corescale.profile import Profile, ThreadTimes
@@ -69,12 +70,18 @@ class Ledger:
         return self.cpu / self.wall if self.wall else 0.0
 
 
-def ledger(profiles: Sequence[Profile], wall: float, work: float | None = None, stolen: float = 0.0) -> Ledger:
+def ledger(
+    profiles: Sequence[Profile],
+    wall: float,
+    work: float | None = None,
+    stolen: float = 0.0,
+    unprofiled: float = 0.0,
+) -> Ledger:
     """The ledger of a launch that took `wall` seconds: of its ranks, else of the programs with most of the CPU time.
 
     `work` is the work that the program reported. `stolen`: CPU seconds that the host took from the machine meanwhile.
-    Up to that amount, time of threads that no source explains counts as waiting for a core. Raises ValueError without a
-    profile.
+    Up to that amount, time of threads that no source explains counts as waiting for a core. `unprofiled`: CPU seconds
+    of programs without a profile; they are unattributed, and no wait. Raises ValueError without a profile.
     """
     if not profiles:
         raise ValueError("a ledger needs a profile")
@@ -85,20 +92,30 @@ def ledger(profiles: Sequence[Profile], wall: float, work: float | None = None, 
     wall = max(wall, *([_span(mains)] if shared else [main.wall for main in mains]))
     each = [allocating(main) for main in mains]
     rows, unseen, still = (_together if shared else _apart)(mains, [one.estimate for one in each], wall, stolen)
+    _attribute_less(rows, unprofiled)
     threads = mains[0].processors if shared else sum(main.processors for main in mains)
+    known = unprofiled == 0
     return Ledger(
         threads=threads,
         wall=wall,
         rows=rows,
-        cpu=cpu,
+        cpu=cpu + unprofiled,
         burnt=sum(map(_burnt, mains)),
         allocating=sampled(each, rows[LedgerRow.ALLOCATING]),
-        serial=mains[0].alone - still if len(mains) == 1 and threads > 1 else None,
-        unseen=unseen,
-        efficiency=efficiency(mains, threads, wall, stolen),
-        notes=tuple(_notes(mains, profiles, others)),
+        serial=mains[0].alone - still if len(mains) == 1 and threads > 1 and known else None,
+        unseen=min(unseen, rows[LedgerRow.BLOCKED]),
+        efficiency=efficiency(mains, threads, wall, stolen) if known else None,
+        notes=tuple(notes(mains, profiles, others, known=known)),
         work=work,
     )
+
+
+def _attribute_less(rows: dict[LedgerRow, float], unprofiled: float) -> None:
+    """Moves waits into the unattributed time, until that has room for this CPU time."""
+    for row in (LedgerRow.BLOCKED, LedgerRow.BARRIER, LedgerRow.ABSENT, LedgerRow.LOCK, LedgerRow.MPI):
+        moved = min(rows[row], max(0.0, unprofiled - rows[LedgerRow.UNATTRIBUTED]))
+        rows[row] -= moved
+        rows[LedgerRow.UNATTRIBUTED] += moved
 
 
 def ranks_as_typed(profiles: Sequence[Profile]) -> tuple[Profile, ...]:
@@ -268,29 +285,3 @@ def _rows(profile: Profile, parts: Mapping[str, float], seconds: float, still: f
         LedgerRow.BLOCKED: share["blocked"] + parts["unseen"] + idle,
         LedgerRow.MPI: share["message"],
     }
-
-
-def _notes(mains: Sequence[Profile], profiles: Sequence[Profile], others: float) -> list[str]:
-    found = []
-    slots, ran = sum(main.processors for main in mains), sum(len(main.threads) + main.lost_threads for main in mains)
-    if len(mains) == ran == 1 < slots:
-        found.append(
-            f"it ran 1 thread, of {slots} that are counted: put {{threads}} where it reads their number, or -t 1"
-        )
-    if others > 0.01 * sum(main.cpu for main in mains):
-        programs = len(profiles) - len(mains)
-        found.append(f"{programs} other programs used {others:.2f} s of CPU time: unattributed")
-    if len(mains) > 1 and not mains[0].is_rank:
-        found.append(f"{len(mains)} processes are summed: a wait counts only if computing threads leave room for it")
-    if not all(main.finished for main in mains):
-        found.append(
-            "it was killed (at most 10 ms of each thread are missing), ended without the C library,"
-            " or gave way to a program without the profiler"
-        )
-    if any(main.confined for main in mains):
-        found.append("the program forbade itself system calls (seccomp): its time from then on is unattributed")
-    if lost := sum(main.lost_threads for main in mains if not main.full):
-        found.append(f"{lost} threads were not profiled: there were more than the profiler keeps")
-    if lost := sum(main.lost_timers for main in mains):
-        found.append(f"places are missing for {lost} of its threads: the kernel gave no timer (raise ulimit -i)")
-    return found
