@@ -25,10 +25,11 @@ struct Local {
   std::int32_t countdown;  // allocations until one is timed
   std::int32_t gap;
   std::uint32_t random;
-  std::uint32_t timed;  // number of timed allocations
-  const void* caller;   // return address of its last untimed call of the allocator
-  bool in_allocator;    // whether it is in a timed allocation
-  bool own;             // whether its allocations are the profiler's: see OwnMemory
+  std::uint32_t timed;     // number of timed allocations
+  const void* caller;      // return address of its last untimed call of the allocator
+  std::uint64_t in_ticks;  // cycles of the ticks in a timed allocation, which are not the program's
+  bool in_allocator;       // whether it is in a timed allocation
+  bool own;                // whether its allocations are the profiler's: see OwnMemory
   bool spinning;
   struct Wait* wait;    // the wait that the thread is in
   const void* runtime;  // a function of the runtime that its parallel region runs on; null outside of regions

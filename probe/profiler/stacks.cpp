@@ -139,10 +139,12 @@ void look_around(Thread& thread, void* context) {
 
 void tick(int number, siginfo_t* info, void* context) {
   if (info->si_code != SI_TIMER || info->si_value.sival_ptr != &period) return pass_on(number, info, context);
+  const std::uint64_t began = cycles();
   const int error = errno;
   ++ticking;
   if (local.thread && live()) look_around(*local.thread, context);
   --ticking;
+  if (local.in_allocator) local.in_ticks += cycles() - began;
   errno = error;
 }
 
