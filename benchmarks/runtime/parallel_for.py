@@ -173,12 +173,12 @@ def common(race: Race) -> list[str]:
 
 
 def has_a_state(loop: str) -> bool:
-    """Whether its time depends on what the threads did before."""
-    return loop.startswith("vectors") or ", after " in loop
+    """Whether its time depends on what the threads did before, or on what they do to each other."""
+    return loop.startswith(("vectors", "shared")) or ", after " in loop
 
 
 def states(race: Race, rounds: Sequence[int]) -> str:
-    """Milliseconds of the loops whose time depends on what the threads did before, as may the serial loop's."""
+    """Milliseconds of the loops whose time depends on the state of the threads, as may the serial loop's."""
     loops = [loop for loop in race.ns[OURS] if has_a_state(loop)]
     keys = [STATIC, *defaults(race.ns)]
     rows = [[" ".join(key), *(f"{middle(race.ns, key, loop, rounds) / 1e6:.2f}" for loop in loops)] for key in keys]
@@ -256,7 +256,7 @@ def report(race: Race, threads: int) -> str:
         "## All rounds",
         table(race.ratios, everything, loops),
         against(race.ratios, everything, loops),
-        "## Vectors, awake and after a sleep; and loops after an OpenMP region, whose threads still spin",
+        "## Vectors, awake and after a sleep; loops after an OpenMP region, whose threads spin; loops that share data",
         states(race, everything),
         "## All rounds, by their least disturbed slices",
         table(race.quiet_ratios, everything, loops),

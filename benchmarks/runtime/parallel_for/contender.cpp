@@ -91,6 +91,7 @@ int main(int argc, char** argv) {
     const auto each = [&]<class Loop>() { measure<Loop>(one, way, loop, seconds); };
     loops::all::for_each(each);
     loops::states::for_each(each);
+    loops::contended::for_each(each);
     measure<loops::nothing>(one, way, loop, seconds);
   });
 }

@@ -4,7 +4,10 @@
 #include <dlfcn.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
+#include <cstdint>
+#include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -162,6 +165,34 @@ template struct after_openmp<mandelbrot, openmp::libgomp>;
 template struct after_openmp<real_operations, openmp::libomp>;
 template struct after_openmp<mandelbrot, openmp::libomp>;
 
+namespace {
+
+std::array<std::atomic<int>, 256> bins;
+alignas(64) std::array<std::atomic<long>, 8> line;
+std::atomic<std::size_t> threads{0};
+std::mutex sum_is_used;
+double sum = 0;
+
+}  // namespace
+
+[[gnu::noipa]] void shared_histogram::at(std::size_t i) {
+  std::uint64_t hash = i * 0x9e3779b97f4a7c15U;
+  hash ^= hash >> 29;
+  bins[hash % bins.size()].fetch_add(1, std::memory_order_relaxed);
+}
+
+[[gnu::noipa]] void shared_line::at(std::size_t) {
+  thread_local const std::size_t own = threads++ % line.size();
+  line[own].store(line[own].load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
+[[gnu::noipa]] void shared_lock::at(std::size_t i) {
+  double value = static_cast<double>(i);
+  for (int step = 0; step < 5; ++step) value = value * 0.999 + 1;
+  const std::lock_guard used(sum_is_used);
+  sum += value;
+}
+
 [[gnu::noipa]] void nothing::at(std::size_t) { asm volatile(""); }
 
 template <class Loop>
@@ -186,6 +217,9 @@ template void serial<power_law_matrix>();
 template void serial<mandelbrot>();
 template void serial<edit_distances>();
 template void serial<nothing>();
+template void serial<shared_histogram>();
+template void serial<shared_line>();
+template void serial<shared_lock>();
 template void serial<vector_rows<2>>();
 template void serial<vector_rows<4>>();
 template void serial<vector_rows<8>>();

@@ -133,6 +133,32 @@ struct after_openmp : Loop {
   static void before();
 };
 
+// Threads take each other's cache lines, or wait for each other, so the serial loop may be the fastest.
+
+/// 256 counters, to which all threads add.
+struct shared_histogram {
+  static constexpr const char* name = "shared histogram, n = 50000";
+  static constexpr std::size_t n = 50'000;
+  static constexpr double cycles = 15;
+  static void at(std::size_t i);
+};
+
+/// A counter for each thread, all in one cache line.
+struct shared_line {
+  static constexpr const char* name = "shared cache line, n = 50000";
+  static constexpr std::size_t n = 50'000;
+  static constexpr double cycles = 6;
+  static void at(std::size_t);
+};
+
+/// A std::mutex around a short sum.
+struct shared_lock {
+  static constexpr const char* name = "shared lock, n = 20000";
+  static constexpr std::size_t n = 20'000;
+  static constexpr double cycles = 40;
+  static void at(std::size_t i);
+};
+
 /// What a call costs by itself.
 struct nothing {
   static constexpr const char* name = "empty, n = 2";
@@ -157,5 +183,7 @@ using states = list<vector_rows<2>, vector_rows<4>, vector_rows<8>, after_a_slee
                     after_a_sleep<vector_rows<4>>, after_a_sleep<vector_rows<8>>,
                     after_openmp<real_operations, openmp::libgomp>, after_openmp<mandelbrot, openmp::libgomp>,
                     after_openmp<real_operations, openmp::libomp>, after_openmp<mandelbrot, openmp::libomp>>;
+
+using contended = list<shared_histogram, shared_line, shared_lock>;
 
 }  // namespace loops
