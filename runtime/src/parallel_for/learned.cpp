@@ -42,8 +42,7 @@ constinit struct alignas(4096) {
 constexpr double another_loop = 2;
 constexpr double weight_of_new = 0.25;
 
-// A loop that never gained by a fork is tried again every 256 calls, because a try may take several times as
-// long as the loop.
+// A loop that never gained by a fork is tried again every 256 calls, and less often if a try takes several times as long as the loop.
 constexpr std::uint32_t most_losses = 4;
 
 std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) noexcept {
@@ -68,6 +67,7 @@ loop_record* find_record(std::uint64_t site) noexcept {
   return one ? one : table.many.find(site);
 }
 
+// If a time alone is known, only another time alone shows that the loop has changed. Threads that disturb each other do so by chance.
 bool loop_record::learn(double mean_ns, double new_spread) noexcept {
   const float old = iteration_ns.load(std::memory_order_relaxed);
   const bool anew = old <= 0 || mean_ns > another_loop * old || another_loop * mean_ns < old;
@@ -75,7 +75,8 @@ bool loop_record::learn(double mean_ns, double new_spread) noexcept {
   iteration_ns.store(anew ? static_cast<float>(mean_ns) : towards(old, mean_ns), std::memory_order_relaxed);
   spread.store(anew ? static_cast<float>(new_spread) : towards(old_spread, new_spread),
                std::memory_order_relaxed);
-  if (anew) {
+  const bool is_another = anew && alone_ns.load(std::memory_order_relaxed) <= 0;
+  if (is_another) {
     serial_until.store(0, std::memory_order_relaxed);
     forks.store(0, std::memory_order_relaxed);
     alone_ns.store(0, std::memory_order_relaxed);
@@ -86,19 +87,38 @@ bool loop_record::learn(double mean_ns, double new_spread) noexcept {
   return !again;
 }
 
+void loop_record::store_alone(double ns) noexcept {
+  const double mean = iteration_ns.load(std::memory_order_relaxed);
+  const double before = iteration_alone_ns(mean);
+  alone_ns.store(static_cast<float>(ns), std::memory_order_relaxed);
+  const double after = iteration_alone_ns(mean);
+  if (!(before > 0) || !(after > 0)) return;
+  const double saved = 1 - (1 - gain.load(std::memory_order_relaxed)) * before / after;
+  gain.store(static_cast<float>(std::max(least_gain, saved)), std::memory_order_relaxed);
+}
+
 void loop_record::learn_alone(double mean_ns) noexcept {
   const double old = alone_ns.load(std::memory_order_relaxed);
   const bool is_second = old > 0 && in_doubt.load(std::memory_order_relaxed) == doubt::second_look;
   const bool anew = old <= 0 || mean_ns > another_loop * old || another_loop * mean_ns < old;
   const double believed = is_second ? std::min(old, mean_ns) : mean_ns;
-  alone_ns.store(anew ? static_cast<float>(believed) : towards(static_cast<float>(old), mean_ns),
-                 std::memory_order_relaxed);
+  store_alone(anew ? believed : towards(static_cast<float>(old), mean_ns));
   in_doubt.store(anew && !is_second ? doubt::look_again : doubt::none, std::memory_order_relaxed);
   const bool confirmed = is_second && !anew;
   if (!confirmed) return;
+  const bool have_lost =
+      forks.load(std::memory_order_relaxed) > 0 && gain.load(std::memory_order_relaxed) <= 0;
+  if (have_lost && losses.load(std::memory_order_relaxed) == 0) losses.store(1, std::memory_order_relaxed);
   serial_until.store(0, std::memory_order_relaxed);
   forks.store(0, std::memory_order_relaxed);
   alone_up_to.store(0, std::memory_order_relaxed);
+}
+
+void loop_record::learn_beaten() noexcept {
+  const bool is_second = in_doubt.load(std::memory_order_relaxed) == doubt::second_look;
+  const bool again = alone_ns.load(std::memory_order_relaxed) > 0 && !is_second;
+  if (!again) store_alone(-1);
+  in_doubt.store(again ? doubt::look_again : doubt::none, std::memory_order_relaxed);
 }
 
 // Three conditions together stop the forks of a loop: two losses in a row (one may be due to another program), a mean saving that is not
@@ -118,7 +138,10 @@ void loop_record::learn_gain(double elapsed_ns, double serial_ns) noexcept {
   if (in_a_row < 2 || (!is_later_try && -mean * static_cast<float>(seen) < least_loss))
     return losses.store(1, std::memory_order_relaxed);
   losses.store(static_cast<std::uint8_t>(in_a_row), std::memory_order_relaxed);
-  const std::uint32_t until = calls.load(std::memory_order_relaxed) + (sample_every << in_a_row);
+  const double lost = is_later_try ? elapsed_ns / serial_ns - 1 : 0;
+  const auto pause = static_cast<std::uint32_t>(
+      std::clamp<double>(calls_for_a_loss * lost, sample_every << in_a_row, longest_pause));
+  const std::uint32_t until = calls.load(std::memory_order_relaxed) + pause;
   serial_until.store(until | 1, std::memory_order_relaxed);
   lost_ns.store(static_cast<float>(std::max(elapsed_ns, serial_ns)), std::memory_order_relaxed);
   forks.store(0, std::memory_order_relaxed);

@@ -65,7 +65,7 @@ struct alignas(cache_line / 2) loop_record {
   std::atomic<float> iteration_ns{
       0};  ///< measured in blocks of a forked loop, or on the caller alone if none is forked; 0: not known
   std::atomic<float> alone_ns{
-      0};  ///< an iteration of a short loop that is forked, on the caller alone; 0: not known
+      0};  ///< an iteration of a loop that is forked, on the caller alone; 0: not known; negative: a race was lost
   std::atomic<float> spread{0};
   std::atomic<float> interval_ns{0};           ///< between calls; 0: not known
   std::atomic<std::uint32_t> calls{0};         ///< modulo 2^32
@@ -96,24 +96,40 @@ struct alignas(cache_line / 2) loop_record {
   /// Learns from the mean time and the spread of a timed call's blocks. False if the next call must show whether that was an outlier.
   bool learn(double mean_ns, double new_spread) noexcept;
 
-  /// Whether this timed call shall run on its caller although it would be forked. The times of a fork's blocks do not show what the fork
-  /// saves: they are longer if their data lies in another core's cache.
-  bool wants_time_alone(double predicted_ns) const noexcept {
+  /// Whether this timed call shall race its caller alone against earlier forks. The times of a fork's blocks do not show what the fork
+  /// saves: they are longer if threads share data, a lock or the memory's bandwidth. Suleman, Qureshi and Patt (2008), "Feedback-driven
+  /// threading", section 3, likewise run some iterations on one thread. A loop that changes at each sample has no forks to race against.
+  bool wants_race() const noexcept {
     const std::uint32_t call = calls.load(std::memory_order_relaxed) - 1;
-    return predicted_ns < short_ns && call > 1 &&
-           (alone_ns.load(std::memory_order_relaxed) <= 0 || call % alone_every == 0 ||
+    const bool is_tried_again = losses.load(std::memory_order_relaxed) > 1;
+    return forks.load(std::memory_order_relaxed) > 1 && !is_tried_again &&
+           (alone_ns.load(std::memory_order_relaxed) == 0 || call % race_every == 0 ||
             in_doubt.load(std::memory_order_relaxed) == doubt::second_look);
   }
 
-  /// Learns from the mean time of an iteration in a call that would have been forked. If it differs much, the next call must confirm it:
-  /// the first one after a fork fetches its data from another core's cache. If they disagree, the shorter holds.
+  /// The time of n iterations over the team, by late forks.
+  double forked_ns(double n) const noexcept {
+    const double iteration = iteration_alone_ns(iteration_ns.load(std::memory_order_relaxed));
+    return (1 - gain.load(std::memory_order_relaxed)) * iteration * n;
+  }
+
+  /// Whether the caller has lost a race: this share of the iterations has taken it too long for forks that take `forked`.
+  static bool is_beaten(double elapsed_ns, double share, double forked) noexcept {
+    return elapsed_ns > (share + most_behind) * forked;
+  }
+
+  /// Learns from the mean time of an iteration on the caller, in a call that would have been forked. If it differs much, the next call
+  /// must confirm it: the first one after a fork fetches its data from another core's cache. If they disagree, the shorter holds.
   void learn_alone(double mean_ns) noexcept;
 
-  /// The time of an iteration in n iterations alone, if in blocks of a fork it takes `mean_ns`. A longer time that was measured alone does
-  /// not count, because it may be an outlier.
-  double iteration_alone_ns(double mean_ns, std::uint64_t n) const noexcept {
+  /// Learns that forks have won a race. If they had lost one before, the next call must confirm it.
+  void learn_beaten() noexcept;
+
+  /// The time of an iteration alone, if in blocks of a fork it takes `mean_ns`. A longer time that was measured alone does not count,
+  /// because it may be an outlier.
+  double iteration_alone_ns(double mean_ns) const noexcept {
     const double alone = alone_ns.load(std::memory_order_relaxed);
-    return alone > 0 && mean_ns * static_cast<double>(n) < short_ns ? std::min(alone, mean_ns) : mean_ns;
+    return alone > 0 ? std::min(alone, mean_ns) : mean_ns;
   }
 
   /// Learns from the time of a forked call, and the time that it would have taken alone.
@@ -140,13 +156,17 @@ struct alignas(cache_line / 2) loop_record {
   }
 
  private:
+  /// Stores a time alone. That of late forks is what it was, so their gain is another.
+  void store_alone(double ns) noexcept;
+
   // Reading the clock costs 1 to 2% of a loop of a microsecond; over sixteen calls, that is negligible.
-  // One of the first samples searches, one runs alone, and two forks are compared with it.
-  static constexpr std::uint32_t first_samples = 5;
+  // One of the first samples searches, two fork, two race alone against these, and one forks again.
+  static constexpr std::uint32_t first_samples = 6;
   static constexpr std::uint32_t sample_every = 16;
-  // A call alone instead of forked costs half of its time. For longer loops it shows nothing, because their data is in no cache.
-  static constexpr std::uint32_t alone_every = 256;
-  static constexpr double short_ns = 1e5;
+  // A race costs a loop that gains from forks this share of a fork's time, and a slice. A winner may be behind at first, because it fetches
+  // its data from another core's cache.
+  static constexpr double most_behind = 0.25;
+  static constexpr std::uint32_t race_every = 256;
   static constexpr double much_longer = 4;
   // If another program displaces a thread now and then, the thread is late at some joins, but saves time on average.
   static constexpr std::uint8_t most_forks = 16;
@@ -154,6 +174,9 @@ struct alignas(cache_line / 2) loop_record {
   static constexpr double least_gain = -3;
   // In serial times of the loop: what a fork on two threads saves at best.
   static constexpr float least_loss = 0.5F;
+  // A later try of a fork costs at most one part in so many of the calls without forks.
+  static constexpr double calls_for_a_loss = 100;
+  static constexpr double longest_pause = 1U << 20;
   // Half of the time for which a thread of the default team spins.
   static constexpr float often_ns = team_options::usual_spin_for / std::chrono::nanoseconds(2);
 };

@@ -311,8 +311,7 @@ loop_plan plan_of(const loop_call& call, const loop_description& loop) {
   if (call.record) {
     const bool believed = call.record->learn(mean, times.spread());
     if (believed && !plan.adapt)
-      call.record->learn_gain(elapsed,
-                              call.record->iteration_alone_ns(mean, loop.n) * static_cast<double>(loop.n));
+      call.record->learn_gain(elapsed, call.record->iteration_alone_ns(mean) * static_cast<double>(loop.n));
   }
   if (call.options.statistics) run.report(*call.options.statistics);
   return true;
@@ -386,9 +385,11 @@ struct watched_slices {
 
 /// Runs on the calling thread as long as the loop takes the predicted time, given that of an iteration in a fork's blocks. If it takes
 /// longer twice in a row, or once for very long, the rest is divided among the team. If `timed`, it learns the time of an iteration from
-/// the part that ran here. If `could_fork`, this time is not recorded as that of a fork's blocks.
-void run_watched(const loop_call& call, double in_blocks_ns, bool timed, bool could_fork) {
-  const double iteration_ns = call.record->iteration_alone_ns(in_blocks_ns, call.n);
+/// the part that ran here. If `could_fork`, this time is not recorded as that of a fork's blocks. If forks would take `to_beat` > 0, it is
+/// a race: the rest is divided once the caller is behind them.
+void run_watched(const loop_call& call, double in_blocks_ns, bool timed, bool could_fork,
+                 double to_beat = 0) {
+  const double iteration_ns = call.record->iteration_alone_ns(in_blocks_ns);
   const watched_slices slices(call.n, iteration_ns);
   const double fork = machine_calibration().fork_hot;
   const double tick = ns_per_tick();
@@ -411,14 +412,17 @@ void run_watched(const loop_call& call, double in_blocks_ns, bool timed, bool co
     const double took = static_cast<double>(now - last) * tick;
     const double seen = took / static_cast<double>(end - begin);
     const auto left = static_cast<double>(call.n - end);
-    const bool is_late = took > watched_slices::least_seen_ns &&
-                         seen > watched_slices::off_by * iteration_ns && seen * left > 2 * fork;
-    late = is_late ? late + (took > watched_slices::surely_late * fork ? 2 : 1) : 0;
+    const bool is_beaten =
+        to_beat > 0 && loop_record::is_beaten(so_far, 1 - left / static_cast<double>(call.n), to_beat);
+    const bool is_slow =
+        to_beat <= 0 && took > watched_slices::least_seen_ns && seen > watched_slices::off_by * iteration_ns;
+    const bool is_late = is_beaten || (is_slow && seen * left > 2 * fork);
+    late = is_late ? late + (is_beaten || took > watched_slices::surely_late * fork ? 2 : 1) : 0;
     begin = end;
     last = now;
     if (!is_late) size = std::min(slices.later, watched_slices::growth * size);
     if (late < 2) continue;
-    if (divide_rest(call, begin, seen)) return learn(so_far, begin);
+    if (divide_rest(call, begin, seen)) return is_beaten ? call.record->learn_beaten() : learn(so_far, begin);
     late = 0;
     size *= 2;
     last = ticks();
@@ -499,7 +503,8 @@ void run_loop(const team_ref& team, std::uint64_t n, const loop_body& body, cons
   loop_plan plan;
   try {
     described.emplace(describe(call));
-    may_fork = !record || record->may_fork(described->iteration_ns * static_cast<double>(n));
+    may_fork = !record ||
+               record->may_fork(record->iteration_alone_ns(described->iteration_ns) * static_cast<double>(n));
     if (may_fork) plan = plan_of(call, *described);
   } catch (const std::bad_alloc&) {  // no memory to read the machine: a later loop tries again
     return body(0, n);
@@ -507,9 +512,8 @@ void run_loop(const team_ref& team, std::uint64_t n, const loop_body& body, cons
   const loop_description& loop = *described;
   const bool timed = call.sampled || options.statistics || plan.adapt ||
                      loop.iteration_ns * static_cast<double>(n) > always_timed_ns;
-  if (plan.counters > 0 && call.sampled && loop.iteration_ns > 0 && !options.statistics &&
-      record->wants_time_alone(loop.iteration_ns * static_cast<double>(n)))
-    return run_watched(call, loop.iteration_ns, true, true);
+  if (plan.counters > 0 && call.sampled && !options.statistics && record->wants_race())
+    return run_watched(call, loop.iteration_ns, true, true, record->forked_ns(static_cast<double>(n)));
   if (plan.counters > 0 && (timed ? run_timed(call, loop, plan, body) : run_plain(call, n, plan, body)))
     return;
   const bool by_choice = record && plan.counters == 0 && loop.threads > 1 && loop.iteration_ns > 0;

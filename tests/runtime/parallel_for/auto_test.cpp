@@ -184,8 +184,8 @@ TEST(AutoLearns, OfTwoTimesAloneThatDisagreeTheShorterHolds) {
     record.learn_alone(alone);
   }
   EXPECT_EQ(record.alone_ns, 1);
-  EXPECT_EQ(record.iteration_alone_ns(5, 100), 1);
-  EXPECT_EQ(record.iteration_alone_ns(0.5, 100), 0.5) << "measured in blocks: alone it takes no longer";
+  EXPECT_EQ(record.iteration_alone_ns(5), 1);
+  EXPECT_EQ(record.iteration_alone_ns(0.5), 0.5) << "measured in blocks: alone it takes no longer";
 }
 
 TEST(AutoLearns, ATimeWithoutForksThatIsOverDoesNotComeBackWhenTheCountOfCallsWraps) {
@@ -290,30 +290,6 @@ TEST(AutoLearns, EverySiteHasARecordOfItsOwnAndTheFirstOnesLieInOnePage) {
     if (number <= 20) pages.insert(page_of(one));
   }
   EXPECT_EQ(pages.size(), 1U);
-}
-
-TEST(AutoLearns, AShortLoopWhoseForksTakeLongerThanItsCallerAloneIsNotForked) {
-  constexpr std::uint64_t n = 1000;
-  constexpr double in_blocks = 1, alone = 0.3, forked = 900;  // ns: their data moves between caches
-  detail::loop_record record;
-  int forks = 0;
-  for (int call = 0; call < 1000; ++call) {
-    if (!record.begin_call()) {
-      forks += record.may_fork();
-    } else if (!record.may_fork() || record.wants_time_alone(in_blocks * n)) {
-      record.learn_alone(alone);
-    } else {
-      record.learn(in_blocks, 0.1);
-      record.learn_gain(forked, n * record.iteration_alone_ns(in_blocks, n));
-      ++forks;
-    }
-  }
-  EXPECT_LE(forks, 20);
-}
-
-TEST(AutoLearns, ALongLoopIsNeverRunAloneForComparison) {
-  detail::loop_record record;
-  for (int call = 0; call < 1000; ++call) EXPECT_FALSE(record.begin_call() && record.wants_time_alone(1e6));
 }
 
 constexpr double serial_ns = 1e6;
