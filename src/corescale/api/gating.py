@@ -30,7 +30,7 @@ def gated(
     """
     asked = [one for one in request.gate if one == AUTO or one.startswith(f"{AUTO}=")]
     if not asked:
-        return declare, cast("Gates", quantities.gates(request.gate)), ""
+        return declare, cast("Gates", quantities.gates(request.gate, request.response)), ""
     own, fixed = CompareRequest(), (request.runs, request.min_runs, request.confidence)
     if len(request.gate) > 1 or len(words) != 2 or fixed != (own.runs, own.min_runs, own.confidence):
         remedy = "give two commands, and drop -r, -m, --confidence and other gates"

@@ -32,7 +32,7 @@ def against(request: CompareRequest, words: list[str], machine: Machine) -> None
     """
     if any(text.partition("=")[0] == "auto" for text in request.gate):
         raise UsageError("auto is for commands that are both measured now", where="--gate", remedy="write --gate 5%")
-    gate = cast("Gates", quantities.gates(request.gate))
+    gate = cast("Gates", quantities.gates(request.gate, request.response))
     if len(words) != 1:
         raise UsageError(
             f"{len(words)} commands are given", where="--against", remedy="give the one to compare with the run"

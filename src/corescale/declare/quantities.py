@@ -3,7 +3,7 @@
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from corescale.errors import UsageError
@@ -77,8 +77,14 @@ def once(pairs: Iterable[tuple[str, V]], where: str) -> dict[str, V]:
     return found
 
 
-def gates(texts: Iterable[str]) -> dict[str, float]:
-    """The limit of each gate: `5%` for the time, `mean=5%`, `cpu=5%` and `memory=5%` for others. Raises UsageError."""
+def gates(texts: Sequence[str], response: str = "wall") -> dict[str, float]:
+    """The limit of each gate: `5%` for the response, `mean=5%`, `cpu=5%` and `memory=5%` for others.
+
+    Raises UsageError, also for a gate on the time if something else is compared.
+    """
+    if response != "wall" and (timed := next((text for text in texts if text.startswith("time=")), None)):
+        remedy = f"write {timed.removeprefix('time=')}, a gate on {response}, or leave --response out"
+        raise UsageError(f"{timed!r} is a gate on the time, but {response} is compared", where="--gate", remedy=remedy)
     return once(map(_gate, texts), "--gate")
 
 

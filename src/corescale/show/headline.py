@@ -482,11 +482,12 @@ def _averaged(what: str, faster: float, slow: Sequence[tuple[str, Slow]]) -> str
     return f"{what} it is {much}" + (f": {', '.join(said)}" if said else "")
 
 
-def gate(found: Comparison, one: Gated) -> str:
+def gate(found: Comparison, one: Gated, response: str) -> str:
     """`new: time 1.02x [1.01, 1.03], at most 1.05x allowed`, or the failed launches if they decide it."""
     if one.verdict == "crashed":
         return _failures(found)
-    of = {"time": "time", "mean": "mean time", "cpu": "CPU time", "memory": "peak memory"}[one.of]
+    name = text.quantity_name(response)
+    of = {"time": name, "mean": f"mean {name}", "cpu": "CPU time", "memory": "peak memory"}[one.of]
     if math.isnan(one.ratio.estimate):
         return f"{label(found.other)}: {of} is known in no pair of launches: it is a lower bound there"
     return f"{label(found.other)}: {of} {text.join(text.times(one.ratio))}, at most {1 + one.limit:.4g}x allowed"

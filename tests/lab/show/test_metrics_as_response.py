@@ -14,7 +14,7 @@ from corescale.cli.output import exit_code
 from corescale.conclude import policy
 from corescale.conclude.forecast import predict
 from corescale.conclude.race.race import Race
-from corescale.declare import command_line
+from corescale.declare import command_line, quantities
 from corescale.declare.experiment import Experiment
 from corescale.declare.request import CompareRequest, ScanRequest, TuneRequest
 from corescale.errors import ExitCode, UsageError
@@ -65,6 +65,19 @@ def test_two_commands_say_that_less_is_better() -> None:
     shown = told(comparing("a", "b"), lambda c: 2.0 if c["command"] == "b" else 1.0)
     assert re.match(r"b is [12][.]\d+x slower than a .*\] [(]less score is better[)]$", headline(shown))
     assert len(headline(shown).split()) <= 25
+
+
+def test_a_gate_names_the_response_that_it_judges() -> None:
+    experiment = comparing("a", "b")
+    made = play(experiment, lambda c: 3.0 if c["command"] == "b" else 1.0, policy.Uniform(experiment))
+    scored = [dataclasses.replace(r, metrics={"score": 1e9}, origin="measured") for r in made]
+    gates = quantities.gates(["10%", "mean=10%"], "metric:score")
+    shown = concluded(scored, experiment, {}, {}, gates)  # type: ignore[arg-type]
+    first, second, *_ = printed(shown).splitlines()
+    assert first.startswith("gate passed: b: score 1.00")
+    assert second.startswith("gate passed: b: mean score 1.00")
+    with pytest.raises(UsageError, match="'time=10%' is a gate on the time, but metric:score is compared; write 10%"):
+        quantities.gates(["time=10%"], "metric:score")
 
 
 @pytest.mark.usefixtures("undrawn")

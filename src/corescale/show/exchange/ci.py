@@ -134,5 +134,6 @@ def _ended(result: Result, configuration: Configuration, compared: Comparison | 
         return "skipped", headline.headline(result)
     if compared is None or compared.gate in (None, "passed"):
         return "", ""
-    said = "; ".join(headline.gate(compared, one) for one in compared.gates if one.verdict == compared.gate)
+    deciding = [one for one in compared.gates if one.verdict == compared.gate]
+    said = "; ".join(headline.gate(compared, one, result.experiment.response) for one in deciding)
     return GATES.get(compared.gate, "skipped"), f"gate {compared.gate}: {said}"

@@ -53,10 +53,11 @@ def _gates(result: Result) -> Iterable[Text]:
     found = result.conclusion
     if alone(found) is not None or isinstance(found, Recommendation | Study | Scan):
         return
+    response = result.experiment.response
     for comparison in found:
         for one in comparison.gates:
             style = {"passed": "green", "inconclusive": "yellow"}.get(one.verdict, "bold red")
-            yield Text(f"gate {one.verdict}: {headline.gate(comparison, one)}", style=style)
+            yield Text(f"gate {one.verdict}: {headline.gate(comparison, one, response)}", style=style)
 
 
 def _body(result: Result, *, brief: bool, model: bool) -> Iterable[RenderableType]:
