@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The beginning and end of threads, and the kernel's accounts of each.
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -50,6 +51,13 @@ std::int64_t queued(const char* path) {
   return value;
 }
 
+// The file is missing if the thread has just ended.
+void read_queued(Thread& thread, const char* path) {
+  const std::int64_t read_now = queued(path);
+  if (read_now < 0 && errno != ENOENT) file->header.unqueued = 1;
+  if (const std::int64_t wait = read_now - thread.queued_before; wait > thread.queued) thread.queued = wait;
+}
+
 // A thread of this process that still runs.
 void look_at(Thread& thread) {
   if (&thread == local.thread) thread.faults = faults() - thread.faults_before;
@@ -58,8 +66,7 @@ void look_at(Thread& thread) {
   book_busy(thread, now());
   char path[64];
   snprintf(path, sizeof path, "/proc/self/task/%d/schedstat", static_cast<int>(thread.id));
-  if (const std::int64_t wait = queued(path) - thread.queued_before; wait > thread.queued)
-    thread.queued = wait;
+  read_queued(thread, path);
 }
 
 // What came before it is the profiler's time.
@@ -154,8 +161,7 @@ void begin_main_thread() {
 
 void look(Thread& thread) {
   thread.cpu = cpu_now() - thread.cpu_before;
-  const std::int64_t wait = queued("/proc/thread-self/schedstat") - thread.queued_before;
-  if (wait > thread.queued) thread.queued = wait;
+  read_queued(thread, "/proc/thread-self/schedstat");
   thread.faults = faults() - thread.faults_before;
 }
 

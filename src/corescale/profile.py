@@ -184,6 +184,8 @@ class Profile:
     """whether the profile ends early because the program forbade itself system calls (seccomp)"""
     full: bool = False
     """whether a part of its profile is missing because the disk was full"""
+    unqueued: bool = False
+    """whether time in run queues is missing because the program had no file descriptor left"""
 
     @property
     def cpu(self) -> float:

@@ -10,6 +10,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -338,6 +339,20 @@ int coroutines() {
   return swapcontext(&outer, &inner);
 }
 
+/// Two threads share a CPU, and no file can be opened.
+int no_descriptors() {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(sched_getcpu(), &one);
+  sched_setaffinity(0, sizeof one, &one);
+  const rlimit none{};
+  setrlimit(RLIMIT_NOFILE, &none);
+  std::thread other([] { grind(seconds); });
+  grind(seconds);
+  other.join();
+  return 0;
+}
+
 int close_all() {
   for (int descriptor = 3; descriptor < 256; ++descriptor) close(descriptor);
   grind(seconds);
@@ -423,6 +438,7 @@ const std::map<std::string, std::function<int()>> parts = {
     {"libraries_by_turns", libraries_by_turns},
     {"coroutines", coroutines},
     {"close_all", close_all},
+    {"no_descriptors", no_descriptors},
     {"clear_environment", clear_environment},
     {"tiny_stacks", tiny_stacks},
     {"cancelled_in_a_wait", cancelled_in_a_wait},

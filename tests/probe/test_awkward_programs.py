@@ -56,6 +56,15 @@ def test_a_program_that_forbids_itself_calls_of_the_system_lives_and_is_seen_unt
     assert any("seccomp" in note for note in whole.notes)
 
 
+def test_without_a_descriptor_the_wait_for_a_core_is_not_known_and_no_other() -> None:
+    seen = awkward("no_descriptors")
+    assert (seen.launch.report.exit_code, seen.profile.unqueued) == (0, True)
+    whole = ledger(seen.launch.profiles, seen.launch.wall)
+    assert whole.rows["unattributed"] > 1.5 * SECOND
+    assert (whole.rows["blocked"] < 0.3 * SECOND, whole.efficiency) == (True, None)
+    assert any("had no descriptor left" in note for note in whole.notes)
+
+
 def test_children_are_made_while_threads_hold_the_loader_s_lock() -> None:
     assert awkward("forks_beside_the_loader").launch.report.exit_code == 0
 

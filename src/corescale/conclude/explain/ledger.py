@@ -92,9 +92,10 @@ def ledger(
     wall = max(wall, *([_span(mains)] if shared else [main.wall for main in mains]))
     each = [allocating(main) for main in mains]
     rows, unseen, still = (_together if shared else _apart)(mains, [one.estimate for one in each], wall, stolen)
-    _attribute_less(rows, unprofiled)
+    unqueued = unseen if any(main.unqueued for main in mains) else 0.0
+    _attribute_less(rows, max(unprofiled, unqueued))
     threads = mains[0].processors if shared else sum(main.processors for main in mains)
-    known = unprofiled == 0
+    known = unprofiled == 0 and not any(main.unqueued for main in mains)
     return Ledger(
         threads=threads,
         wall=wall,
@@ -105,7 +106,7 @@ def ledger(
         serial=mains[0].alone - still if len(mains) == 1 and threads > 1 and known else None,
         unseen=min(unseen, rows[LedgerRow.BLOCKED]),
         efficiency=efficiency(mains, threads, wall, stolen) if known else None,
-        notes=tuple(notes(mains, profiles, others, known=known)),
+        notes=tuple(notes(mains, profiles, others, known=unprofiled == 0)),
         work=work,
     )
 
