@@ -92,7 +92,7 @@ def ledger(
     wall = max(wall, *([_span(mains)] if shared else [main.wall for main in mains]))
     each = [allocating(main) for main in mains]
     rows, unseen, still = (_together if shared else _apart)(mains, [one.estimate for one in each], wall, stolen)
-    unqueued = unseen if any(main.unqueued for main in mains) else 0.0
+    unqueued = unseen if shared and any(main.unqueued for main in mains) else 0.0
     _attribute_less(rows, max(unprofiled, unqueued))
     threads = mains[0].processors if shared else sum(main.processors for main in mains)
     known = unprofiled == 0 and not any(main.unqueued for main in mains)
@@ -174,6 +174,9 @@ def _apart(mains: Sequence[Profile], allocating: Sequence[float], wall: float, s
     rows, unseen, still = dict.fromkeys(LedgerRow, 0.0), 0.0, 0.0
     for main, seconds in zip(mains, allocating, strict=True):
         owned = _owned(main)
+        if main.unqueued:
+            rows[LedgerRow.UNATTRIBUTED] += owned["unseen"]
+            owned["unseen"] = 0.0
         taken = min(stolen, owned["unseen"])
         stolen -= taken
         owned |= {"unseen": owned["unseen"] - taken, "queued": owned["queued"] + taken}
