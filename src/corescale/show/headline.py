@@ -118,13 +118,19 @@ def _speedup(found: Scan, best: Row, confidence: float) -> str:
     """The gain of the best level. "No level gains" is said only if the intervals of all levels show it."""
     reference = "the serial program" if found.serial else counted(best.reference)
     if found.never_faster and sum(row.configuration != row.reference for row in found.rows) > 1:
-        return f"nothing is faster than {reference} at {text.percent(confidence)}"
+        return f"nothing is {text.words(found.response).better} than {reference} at {text.percent(confidence)}"
     short, curve = re.sub(" (thread|rank|node)$", "", reference), curve_of(found, best)
     where = f"at {text.clean(curve.label)}" if curve.label else ""
     where += f" (the largest speedup of {len(found.curves)} curves)" if len(found.curves) > 1 else ""
     this = f"{counted(best.configuration)}{' (oversubscribed)' * best.oversubscribed}"
-    said = text.than(this, short, best.speedup, confidence, agree=_agree(best.speedup, best.time, _time(found, best)))
+    said = _than(found, this, short, best, confidence)
     return f"{where}, {said}" if where else said
+
+
+def _than(found: Scan, this: str, than: str, best: Row, confidence: float) -> str:
+    """The sentence about a row and its reference, with the names of both."""
+    agree = _agree(best.speedup, best.time, _time(found, best))
+    return text.than(this, than, best.speedup, confidence, found.response, agree=agree)
 
 
 def _time(found: Scan, row: Row) -> Interval:
@@ -145,8 +151,8 @@ def _leveled(found: Scan, best: Row, confidence: float) -> str:
     this, than = (text.clean(" ".join(f"{name}={level}" for name, level in each.levels if name in differ))
                   for each in (one, other))  # fmt: skip
     if found.never_faster and len(found.levels) > 1:
-        return f"nothing is faster than {label(other)} at {text.percent(confidence)}"
-    return text.than(this, than, best.speedup, confidence, agree=_agree(best.speedup, best.time, _time(found, best)))
+        return f"nothing is {text.words(found.response).better} than {label(other)} at {text.percent(confidence)}"
+    return _than(found, this, than, best, confidence)
 
 
 def _apart(found: Scan, rows: Sequence[Row], confidence: float) -> str:
@@ -235,12 +241,12 @@ def _recommended(found: Recommendation) -> str:
     if found.keep_baseline:
         return f"keep {current(found.untyped)}{f', {near}' if near else ''}: {why_keep(found)}{rest}"
     assert found.gain is not None, "a change is recommended only after confirmation"
-    value, ends = text.times(found.gain)
-    than = text.join((current(found.untyped), ends))
+    gain = text.multiple(found.gain, found.response)
+    than = f"{gain.word} {gain.link} {text.join((current(found.untyped), gain.ends))}"
     by = " by a t interval" if found.confirmation is not None and found.confirmation.by == "t" else ""
     claimed = f", {near}" if near else text.at_confidence(found.confidence)
     failing = "" if found.failing is None else f"; {current(found.untyped)} {found.failing}"
-    return f"{value} faster than {than}{by}{claimed}{failing}{rest}"
+    return f"{gain.value} {than}{by}{claimed}{failing}{rest}"
 
 
 def _unanswered(found: Recommendation) -> str:
@@ -258,7 +264,7 @@ def _unanswered(found: Recommendation) -> str:
 def _others(found: Recommendation) -> str:
     """The note that another configuration may be faster: pairs refuted the candidate, and nothing else is proved."""
     refuted = found.confirmation is not None and found.confirmation.verdict == "not faster"
-    return "; whether another one is faster is not shown" if refuted else ""
+    return f"; whether another one is {text.words(found.response).better} is not shown" if refuted else ""
 
 
 def _rest(found: Recommendation) -> str:
@@ -274,8 +280,16 @@ def _rest(found: Recommendation) -> str:
     ]
     if (one := found.flaky) is not None:
         failed = f"failed in {one.failures} of {text.count(one.launches, 'launch', 'launches')}"
-        said.append(f"{label(one.configuration, found.ineffective)} looked {one.faster:.2f}x faster and {failed}")
+        looked = _looked(one.faster, found.response, "looked", "had")
+        said.append(f"{label(one.configuration, found.ineffective)} {looked} and {failed}")
     return "".join(f"; {text.clean(one)}" for one in (*said, *found.not_shown))
+
+
+def _looked(gain: float, response: str, *verbs: str) -> str:
+    """`looked 1.08x faster`, `is 1.06x slower`, `had 0.93x the m`; `verbs` of a time, and of a metric."""
+    said = text.multiple(Interval(gain, None, None, None, 0), response)
+    value = f"{said.shown.estimate:.2f}x"
+    return f"{verbs[0] if text.is_time(response) else verbs[1]} {value} {said.word}"
 
 
 def _excluding_baseline(found: Recommendation) -> str | None:
@@ -288,19 +302,22 @@ def _excluding_baseline(found: Recommendation) -> str | None:
     now = current(found.untyped)
     if found.winner == found.baseline and found.broken is not None:
         return f"no answer: nothing that was tried meets the constraint ({now}: {text.clean(found.broken)})"
-    cost = "" if found.gain is None else f"; it is {text.join(text.times(found.gain))} as fast"
+    cost, best = "", text.words(found.response).best
+    if found.gain is not None:
+        gain = text.multiple(found.gain, found.response)
+        timed = text.is_time(found.response)
+        cost = f"; it is {text.join(text.times(found.gain))} as fast" if timed else (
+            f"; it has {text.join(gain[:2])} {gain.word}")  # fmt: skip
     if found.failing is not None:
         failed, made = next(c.failed for c in found.candidates if c.configuration == found.winner)
         least = "succeeded" if failed else "never failed"
-        said = f"{label(found.winner, found.ineffective)} is the fastest that {least}; {now} {found.failing}"
+        said = f"{label(found.winner, found.ineffective)} is the {best} that {least}; {now} {found.failing}"
         if found.by_chance:
             both = f"{now} {found.failing}, and {label(found.winner, found.ineffective)} in {failed} of {made}"
             said = f"not decided: {both}, which may be chance"
     else:
         meets = "is not shown to break" if found.not_shown else "meets"
-        said = (
-            f"{label(found.winner, found.ineffective)} is the fastest that {meets} the constraint, and {now} does not"
-        )
+        said = f"{label(found.winner, found.ineffective)} is the {best} that {meets} the constraint, and {now} does not"
     return f"{said}{cost}{_rest(found)}"
 
 
@@ -349,7 +366,8 @@ def _raced(found: Recommendation) -> str:
 
 
 def _tied(found: Recommendation, configuration: Configuration, most: float | None) -> str:
-    by = "" if most is None or not MATTERS <= most <= text.BOUND else f" (faster by {text.at_most(most)} at most)"
+    better = text.words(found.response).better
+    by = "" if most is None or not MATTERS <= most <= text.BOUND else f" ({better} by {text.at_most(most)} at most)"
     return label(configuration, found.ineffective) + by
 
 
@@ -367,9 +385,10 @@ def beside(found: Recommendation, *, rehearses: bool = False) -> list[str]:
     if found.averages is not None:
         means = found.averages
         slow = ((label(found.winner, found.ineffective), means.slow), (current(found.untyped), means.slow_baseline))
-        lines.append(_averaged("on average over its confirmation launches", means.ratio, slow))
+        lines.append(_averaged("on average over its confirmation launches", means.ratio, slow, found.response))
     if (other := found.cheaper) is not None:
-        lost = f"about {other.slower:.0%} slower" if other.slower >= 0.005 else "no slower"
+        worse = text.words(found.response).worse
+        lost = f"about {other.slower:.0%} {worse}" if other.slower >= 0.005 else f"no {worse}"
         lines.append(
             f"cheaper: {label(other.configuration, found.ineffective)}: {lost}, {other.fewer:.0%} fewer core-seconds"
             f" ({text.count(other.blocks, 'block')})"
@@ -402,25 +421,25 @@ def _same(factors: Sequence[str]) -> str:
 
 def why_keep(found: Recommendation) -> str:
     """Why there is no certain gain from a change."""
-    name = label(found.winner, found.ineffective)
+    name, better = label(found.winner, found.ineffective), text.words(found.response).better
     if not found.others:
         return _same(found.ineffective) if found.same else "there is nothing else to try"
     if found.winner == found.baseline and found.proved:
         alone = len(_allowed(found)) == 1
-        return "all else is excluded" if alone else f"nothing{_raced(found) or ' that was tried'} is faster"
+        return "all else is excluded" if alone else f"nothing{_raced(found) or ' that was tried'} is {better}"
     if found.winner == found.baseline or found.gain is None:
         looks = found.winner != found.baseline and any(map(_looks_faster, _allowed(found)))
-        than = f"nothing tried so far looks faster than {current(found.untyped)}"
-        return f"{name} looks faster, but no confirmation pairs confirmed it" if looks else than
+        than = f"nothing tried so far looks {better} than {current(found.untyped)}"
+        return f"{name} looks {better}, but no confirmation pairs confirmed it" if looks else than
     now, gain = current(found.untyped), found.gain
     if gain.low is None:  # the table's own ratio, because a gain without an interval is not in it
         rows = {c.configuration: c for c in found.candidates}
         row, before = rows[found.winner], rows[found.baseline]
         ratio = replace(row.ratio, low=None, high=None)
-        return text.than(name, now, ratio, found.confidence, agree=_agree(ratio, row.time, before.time))
-    seen = text.as_fast(name, now, gain, found.confidence)
+        return text.than(name, now, ratio, found.confidence, found.response, agree=_agree(ratio, row.time, before.time))
+    seen = text.as_fast(name, now, gain, found.confidence, found.response)
     if found.confirmation is None or found.confirmation.verdict is not None:
-        return f"{name} looked faster, but in confirmation pairs it {seen.removeprefix(name).strip()}"
+        return f"{name} looked {better}, but in confirmation pairs it {seen.removeprefix(name).strip()}"
     more = found.confirmation.more
     return seen if more is None else f"{seen}; about {text.count(more, 'more block')} would decide it"
 
@@ -452,34 +471,34 @@ def _comparison(found: Comparison, confidence: float, response: str) -> str:
         return f"no verdict on {b} against {a}: they are the same launch; {_same(found.ineffective)}"
     if found.decision == "no difference shown":  # print the table's ratio, in the same direction
         much = f"{text.join(text.times(found.ratio))} the {text.amount_of(response)} of {a}"
-        return f"{found.decision}: {b} takes {much}{text.at_confidence(confidence)}{_mean(found)}"
+        return f"{found.decision}: {b} takes {much}{text.at_confidence(confidence)}{_mean(found, response)}"
     gain = found.ratio.map(lambda ratio: 1 / ratio)
     agree = _agree(gain, found.time, found.reference_time)
-    return text.than(b, a, gain, confidence, agree=agree) + _mean(found)
+    return text.than(b, a, gain, confidence, response, agree=agree) + _mean(found, response)
 
 
-def _mean(found: Comparison) -> str:
+def _mean(found: Comparison, response: str) -> str:
     """`; on average it is 1.06x slower: of new 3 of 40 take 1.5 times its median`, if that number differs."""
     if found.slow is None or found.ratio.low is None or found.ratio.covers(found.mean_ratio.estimate):
         return ""
     return "; " + _averaged("on average", 1 / found.mean_ratio.estimate, [
-        (label(found.reference), found.slow[0]), (label(found.other), found.slow[1])])  # fmt: skip
+        (label(found.reference), found.slow[0]), (label(found.other), found.slow[1])], response)  # fmt: skip
 
 
-def means(found: Sequence[Comparison]) -> str:
+def means(found: Sequence[Comparison], response: str) -> str:
     """An explanation of the mean ratio, if its interval contradicts the first line; empty otherwise."""
     known = [one for one in found if one.mean_ratio.low is not None and one.decision != "failed"]
     if all(decide(one.mean_ratio) == one.decision for one in known):
         return ""
-    return "mean ratio: of mean times, which slow launches raise; the first line is about typical launches"
+    of = "mean times, which slow" if text.is_time(response) else "means, which high"
+    return f"mean ratio: of {of} launches raise; the first line is about typical launches"
 
 
-def _averaged(what: str, faster: float, slow: Sequence[tuple[str, Slow]]) -> str:
+def _averaged(what: str, gain: float, slow: Sequence[tuple[str, Slow]], response: str) -> str:
     said = [
         f"of {name} {one.count} of {one.of} take {one.times:.3g} times its median" for name, one in slow if one.count
     ]
-    much = f"{faster:.2f}x faster" if faster >= 1 else f"{1 / faster:.2f}x slower"
-    return f"{what} it is {much}" + (f": {', '.join(said)}" if said else "")
+    return f"{what} it {_looked(gain, response, 'is', 'has')}" + (f": {', '.join(said)}" if said else "")
 
 
 def gate(found: Comparison, one: Gated, response: str) -> str:

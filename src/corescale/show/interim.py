@@ -49,17 +49,18 @@ def _gained(records: Sequence[Record], experiment: Experiment, said: RaceAnswer)
     if said.leader == said.baseline:
         return f" ({now})" if now != label(said.leader) else " (the baseline)"
     if said.gain is not None:
-        return f", {versus(said.gain.ratio)} than {now} by {text.count(said.pairs, 'confirmation pair')}"
+        return (
+            f", {versus(said.gain.ratio, experiment.response)} {now} by {text.count(said.pairs, 'confirmation pair')}"
+        )
     times = table(records, experiment.response)
     if not {said.leader, said.baseline} <= {*times.configurations}:
         return ""
     seen = ratio_interval(times.column(said.baseline), times.column(said.leader))
-    about = versus(replace(seen, low=None, high=None))
-    return f", about {about} than {now}, not confirmed" if seen.n else ""
+    about = versus(replace(seen, low=None, high=None), experiment.response)
+    return f", about {about} {now}, not confirmed" if seen.n else ""
 
 
-def versus(gain: Interval) -> str:
-    """`1.25x [1.10, 1.42] faster`, `1.11x [0.33, 3.85] slower`."""
-    slower = gain.estimate < 1
-    shown = text.join(text.times(gain.map(lambda ratio: 1 / ratio) if slower else gain))
-    return f"{shown} {'slower' if slower else 'faster'}"
+def versus(gain: Interval, response: str) -> str:
+    """`1.25x [1.10, 1.42] faster than`, `1.11x [0.33, 3.85] slower than`, `1.25x [1.10, 1.42] the m of`."""
+    said = text.multiple(gain, response)
+    return " ".join(part for part in (said.value, said.ends, said.word, said.link) if part)

@@ -292,7 +292,7 @@ def best_so_far(records: Sequence[Record], experiment: Experiment) -> str:
         takes = text.value(typical[reference], experiment.response)
         return f"{label(reference) or 'the program'} takes {takes} so far"
     ratio = stats.ratio_interval(times.column(reference), times.column(best), experiment.stop.confidence)
-    return text.than(label(best), label(reference), ratio, experiment.stop.confidence)
+    return text.than(label(best), label(reference), ratio, experiment.stop.confidence, experiment.response)
 
 
 def _reference(experiment: Experiment, usable: Sequence[Configuration]) -> Configuration | None:

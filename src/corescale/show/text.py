@@ -7,6 +7,7 @@ The output of programs is never trusted: `clean` removes everything that a termi
 import math
 import re
 from collections.abc import Callable
+from typing import NamedTuple
 
 from corescale.conclude.stats import Interval, decide
 from corescale.errors import spelt
@@ -154,30 +155,75 @@ def no_interval(confidence: float) -> str:
     return f"no {percent(confidence)} interval"
 
 
-def than(this: str, other: str, gain: Interval, confidence: float, *, agree: bool = True) -> str:
+class Words(NamedTuple):
+    """The adjectives for a response: those of speed for a time; for a metric, those of an amount."""
+
+    better: str
+    worse: str
+    best: str
+    equal: str
+
+
+def words(response: str) -> Words:
+    """`faster`, `slower`; of a metric, `lower in m`, `higher in m`."""
+    if is_time(response):
+        return Words("faster", "slower", "fastest", "as fast")
+    name = amount_of(response)
+    return Words(f"lower in {name}", f"higher in {name}", f"lowest in {name}", f"as low in {name}")
+
+
+class Multiple(NamedTuple):
+    """A ratio in words: `1.25x`, its interval, `is`, `faster`, `than`; of a metric `0.80x`, ..., `has`, `the m`, `of`.
+
+    Only a time is turned around to be above 1.
+    """
+
+    value: str
+    ends: str
+    shown: Interval
+    verb: str
+    word: str
+    link: str
+
+
+def multiple(gain: Interval, response: str, *, several: bool = False) -> Multiple:
+    """The words for T(other) / T(this), as seen from `this`; `several`: `this` is a plural."""
+    timed, faster = is_time(response), gain.estimate >= 1
+    shown = gain if timed and faster else gain.map(lambda ratio: 1 / ratio)
+    if not timed:
+        verb = "have" if several else "has"
+        return Multiple(*times(shown), shown, verb, f"the {amount_of(response)}", "of")
+    return Multiple(*times(shown), shown, "are" if several else "is", "faster" if faster else "slower", "than")
+
+
+def than(this: str, other: str, gain: Interval, confidence: float, response: str, *, agree: bool = True) -> str:
     """The sentence about a ratio T(other) / T(this). It claims only what the interval shows; without an interval, it
     says that the command "looks" faster or slower, or as fast if the times beside it do not `agree`.
     """
-    several = _several(this)
-    faster = gain.estimate >= 1
-    slowdown = gain.map(lambda ratio: 1 / ratio)
-    shown = gain if faster else slowdown
-    (value, ends), digits = times(shown), decimals(shown)
-    equal, word = round(shown.estimate, digits) == 1, "faster" if faster else "slower"
-    decision = decide(slowdown)
+    several, found = _several(this), words(response)
+    said = multiple(gain, response, several=several)
+    digits = decimals(said.shown)
+    equal = round(said.shown.estimate, digits) == 1
+    decision = decide(gain.map(lambda ratio: 1 / ratio))
     if decision == "too few blocks":
-        looks = f"as fast as {other}" if equal or not agree else f"{value} {word} than {other}"
+        like = "" if is_time(response) else "like "
+        much = f"{like}{said.value} {said.word} {said.link} {other}"
+        looks = f"{found.equal} as {other}" if equal or not agree else much
         return f"{this} {'look' if several else 'looks'} {looks}, but there is {no_interval(confidence)}"
     if decision == "no difference shown":
-        return f"{decision}: {as_fast(this, other, gain, confidence)}"
-    said = f"less than {50 * 10.0**-digits:g}%" if equal else value
-    return f"{this} {'are' if several else 'is'} {said} {word} than {join((other, ends))}{at_confidence(confidence)}"
+        return f"{decision}: {as_fast(this, other, gain, confidence, response)}"
+    much = f"{said.verb} {said.value} {said.word} {said.link}"
+    if equal:
+        much = f"{'are' if several else 'is'} less than {50 * 10.0**-digits:g}%"
+        much += f" {found.better if gain.estimate >= 1 else found.worse} than"
+    return f"{this} {much} {join((other, said.ends))}{at_confidence(confidence)}"
 
 
-def as_fast(this: str, other: str, gain: Interval, confidence: float) -> str:
+def as_fast(this: str, other: str, gain: Interval, confidence: float, response: str) -> str:
     """`2 threads are 1.02x [0.98, 1.05] as fast as 1`, for T(other) / T(this): the number without a verdict."""
-    verb = "are" if _several(this) else "is"
-    return f"{this} {verb} {join(times(gain))} as fast as {other}{at_confidence(confidence)}"
+    said = multiple(gain, response, several=_several(this))
+    much = f"{join(times(gain))} as fast as" if is_time(response) else f"{join(said[:2])} {said.word} {said.link}"
+    return f"{this} {said.verb} {much} {other}{at_confidence(confidence)}"
 
 
 def _several(this: str) -> bool:

@@ -134,7 +134,7 @@ def test_what_is_known_so_far_names_the_gain_and_whether_it_is_confirmed() -> No
 )
 def test_what_takes_longer_is_slower(ratio: float, says: str) -> None:
     ends = (1 / 1.25, 1.25)
-    assert interim.versus(Interval(ratio, ratio * ends[0], ratio * ends[1], 0.95, 8)).startswith(says)
+    assert interim.versus(Interval(ratio, ratio * ends[0], ratio * ends[1], 0.95, 8), "wall").startswith(says)
 
 
 def test_a_name_in_the_narrow_table_tells_which_level_is_whose() -> None:

@@ -290,5 +290,9 @@ def test_a_mean_ratio_that_shows_something_else_than_the_first_line_says_what_it
     equal = dataclasses.replace(found, decision="no difference shown")
     beyond = dataclasses.replace(equal, mean_ratio=Interval(1.42, 1.06, 1.91, 0.95, 20))
     within = dataclasses.replace(equal, mean_ratio=Interval(1.42, 0.96, 1.91, 0.95, 20))
-    assert headline.means([within, beyond]).startswith("mean ratio: ")
-    assert headline.means([within]) == headline.means([dataclasses.replace(beyond, decision="failed")]) == ""
+    assert headline.means([within, beyond], "wall").startswith("mean ratio: ")
+    assert (
+        headline.means([within], "wall")
+        == headline.means([dataclasses.replace(beyond, decision="failed")], "wall")
+        == ""
+    )

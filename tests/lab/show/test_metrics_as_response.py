@@ -14,12 +14,14 @@ from corescale.cli.output import exit_code
 from corescale.conclude import policy
 from corescale.conclude.forecast import predict
 from corescale.conclude.race.race import Race
+from corescale.conclude.stats import Interval
 from corescale.declare import command_line, quantities
 from corescale.declare.experiment import Experiment
 from corescale.declare.request import CompareRequest, ScanRequest, TuneRequest
 from corescale.errors import ExitCode, UsageError
 from corescale.records import Record
-from corescale.show import html, terminal
+from corescale.show import columns, html, interim, terminal
+from corescale.show.exchange import markdown
 from corescale.show.headline import headline
 from corescale.show.result import Result
 from corescale.show.statements import forecast as line
@@ -63,8 +65,31 @@ def test_a_command_alone() -> None:
 
 def test_two_commands_say_that_less_is_better() -> None:
     shown = told(comparing("a", "b"), lambda c: 2.0 if c["command"] == "b" else 1.0)
-    assert re.match(r"b is [12][.]\d+x slower than a .*\] [(]less score is better[)]$", headline(shown))
+    assert re.match(r"b has [12][.]\d+x the score of a .*\] [(]less score is better[)]$", headline(shown))
     assert len(headline(shown).split()) <= 25
+
+
+def test_no_output_calls_a_metric_fast_or_slow() -> None:
+    compared = told(comparing("a", "b"), lambda c: 3.0 if c["command"] == "b" else 1.0)
+    scanned = told(scanning(), lambda c: 1.0 * c.layout.p, 10)
+    few = told(scanning(runs=2), lambda c: 1.0 * c.layout.p, 10)
+    assert "nothing is lower in score than 1 thread" in headline(scanned)
+    assert re.search(r"\d threads look like \d[.]\d+x the score of 1, but there is no 95% interval", headline(few))
+    for shown in (compared, scanned, few):
+        assert not re.search("fast|slow", printed(shown)), printed(shown)
+        assert not re.search("fast|slow", markdown.export(shown))
+    assert isinstance(compared.conclusion, tuple)
+    cells = columns.of(compared).cells(compared.conclusion[0].other)
+    assert [cell for column, cell in cells if column.name == "decision"] == [("higher", "")]
+
+
+@pytest.mark.parametrize(
+    ("response", "said"),
+    [("wall", "1.25x [1.00, 1.56] slower than"), ("metric:m", "1.25x [1.00, 1.56] the m of")],
+)
+def test_the_words_of_a_ratio_follow_from_the_response(response: str, said: str) -> None:
+    gain = Interval(0.8, 0.64, 1.0, 0.95, 8)
+    assert interim.versus(gain, response) == said
 
 
 def test_a_gate_names_the_response_that_it_judges() -> None:
@@ -101,7 +126,7 @@ def test_a_tune_says_that_less_is_better() -> None:
     made = play(timed, lambda c: c.layout.p, Race(timed))
     scored = timed.model_copy(update={"response": "metric:score", "metrics": {"score": "output:score"}})
     shown = result([dataclasses.replace(r, metrics={"score": r.wall}) for r in made], scored)
-    said = r"\d[.]\d+x faster than your current launch \[[0-9., ]+\](,| at| by a t) .*[(]less score is better[)]$"
+    said = r"0[.]\d+x the score of your current launch \[[0-9., ]+\](,| at| by a t) .*[(]less score is better[)]$"
     assert re.match(said, headline(shown))
 
 
@@ -131,7 +156,7 @@ def test_equal_launches_leave_no_blank_where_an_interval_was() -> None:
     experiment = comparing("a", "b")
     made = play(experiment, lambda _: 1.0, policy.Uniform(experiment))
     given = [dataclasses.replace(r, metrics={"score": 1e9 * (1 + (r.configuration["command"] == "b"))}) for r in made]
-    assert headline(result(given, experiment)) == "b is 2.00x slower than a (less score is better)"
+    assert headline(result(given, experiment)) == "b has 2.00x the score of a (less score is better)"
 
 
 def test_a_direction_cannot_be_asked_for() -> None:

@@ -73,6 +73,7 @@ class Recommendation:
     """of the configurations that failed in some launches of the race and looked faster than the answer, the fastest"""
     averages: Averages | None = None
     """the ratio of mean times in the confirmation pairs, if it is not within the interval of the gain"""
+    response: str = "wall"
 
     @property
     def compared(self) -> bool:
@@ -135,6 +136,7 @@ def recommend(records: Sequence[Record], experiment: Experiment, picked: Configu
         gain=gain,
         within=next((candidate.regret.bound for candidate in found if candidate.configuration == best), None),
         confidence=experiment.stop.confidence,
+        response=experiment.response,
         candidates=tuple(replace(c, ratio=known) if known and c.configuration == best else c for c in found),
         untyped=untyped(experiment),
         rehearsal=racing.rehearsal,

@@ -54,7 +54,7 @@ def notes(result: Result) -> Iterator[str]:
     if isinstance(result.conclusion, Recommendation):
         yield headline.exploratory(result.conclusion)
         yield from headline.beside(result.conclusion, rehearses=bool(result.experiment.tuning.rehearsal))
-    if isinstance(result.conclusion, tuple) and (said := headline.means(result.conclusion)):
+    if isinstance(result.conclusion, tuple) and (said := headline.means(result.conclusion, result.experiment.response)):
         yield said
     asked = result.experiment
     yield from (statements.constraint(each, asked.metrics) for each in asked.tuning.constraints)

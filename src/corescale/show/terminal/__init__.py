@@ -184,7 +184,7 @@ def _model(curve: Curve, response: str) -> Iterable[RenderableType]:
 def _compared(result: Result, found: Sequence[Comparison]) -> Iterable[RenderableType]:
     yield Text()
     yield tables.comparisons(result)
-    if said := headline.means(found):
+    if said := headline.means(found, result.experiment.response):
         yield Text(said, style="dim")
 
 
