@@ -125,9 +125,11 @@ def spoiled(launches: Sequence[Ended], prepare: str) -> str:
     `prepare`: how a command before each launch is asked for.
     """
     worked = [one.status == "ok" for one in launches if one.status != "capped"]
+    if any(one.status == "output-differs" for one in launches):
+        return ""  # such a launch succeeded, apart from --same-output
     if worked[:1] != [True] or worked[-1] or worked != sorted(worked, reverse=True):
         return ""
-    return f"an earlier launch succeeded: if the program removes or makes files, restore them by {prepare}, or add -k"
+    return f"an earlier launch succeeded: if the program removes or makes files, restore them by {prepare}"
 
 
 def outcome(record: Ended) -> str:
