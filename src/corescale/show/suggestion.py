@@ -27,7 +27,10 @@ def suggestion(result: Result) -> str:
     asked = (one for one in found if one.alone is None and not one.ineffective)
     seen = [one.decision for one in asked if math.isfinite(one.ratio.estimate)]
     narrow = {"no difference shown", "too few blocks"}.intersection(seen)
-    return "more blocks (--runs) narrow the interval" if narrow else ""
+    more = (
+        "a larger --budget narrows" if result.stop and result.stop.reason == "budget" else "more blocks (--runs) narrow"
+    )
+    return f"{more} the interval" if narrow else ""
 
 
 def _after_scan(result: Result) -> str:
