@@ -19,7 +19,7 @@ from corescale.conclude.explain.comparison import affordable, compared, middle
 from corescale.conclude.explain.explanation import Explanation, explanation
 from corescale.conclude.explain.ledger import Ledger, ledger, outside, ranks_as_typed
 from corescale.conclude.explain.notes import seen_to_the_end
-from corescale.declare import command_line, grid
+from corescale.declare import command_line, grid, template
 from corescale.declare.catalogue import openmp, space
 from corescale.declare.experiment import Experiment
 from corescale.declare.request import ScanRequest
@@ -80,6 +80,8 @@ def found(
 ) -> tuple[Found, Experiment]:
     """Launches the command with the profiler, and then without it, each time with one thing changed; raises
     CorescaleError."""
+    known = {"threads", *(("p", "ranks", "nodes") if request.ranks else ())}
+    template.check(command, known, varied=False)
     limited = command_line.scan(request, command, machine)  # raises UsageError for options that the swaps could not use
     experiment = command_line.scan(replace(request, budget="none"), command, machine)
     hooks.files_must_work(experiment)
@@ -273,7 +275,7 @@ def _swaps(
     blocks = max(made.stop.min_blocks, stats.fewest_blocks(stats.bonferroni(made.stop.confidence, launched - 1)))
     needed = blocks * launched * booked.wall
     if needed > (made.stop.budget or needed):
-        note(f"nothing was swapped: {blocks * launched} launches need --budget {needed:.0f}s")
+        note(f"nothing was swapped: {blocks * launched} launches need --budget {math.ceil(needed)}s")
         return ()
     run = loadable(lambda error: declare(unloadable=error), asked, machine)
     compared = compare(run.records, run.experiment)

@@ -121,16 +121,19 @@ def placeholders(argv: Iterable[str]) -> frozenset[str]:
     return frozenset(match[2] for word in argv for match in _TOKEN.finditer(word) if match[2])
 
 
-def check(argv: Iterable[str], known: Iterable[str], where: str = "command") -> None:
+def check(argv: Iterable[str], known: Iterable[str], where: str = "command", varied: bool = True) -> None:
     """Raises UsageError for a placeholder that no factor fills, and suggests the nearest name.
 
-    `where`: the option of these words.
+    `where`: the option of these words. `varied`: whether the command line can name a factor.
     """
     names = sorted(known)
     for name in sorted(placeholders(argv) - set(names)):
         remedy, in_file = (
-            nearest(name, names, f"give its levels ({give}) or write {{{{{name}}}}} for {{{name}}} as text", "{{{}}}")
-            for give in (f"-L {name} a,b", f"{name} = [1, 2] below [factors]")
+            nearest(name, names, f"give {give} or write {{{{{name}}}}} for {{{name}}} as text", "{{{}}}")
+            for give in (
+                f"its levels (-L {name} a,b)" if varied else "its value",
+                f"its levels ({name} = [1, 2] below [factors])",
+            )
         )
         if name in ("ranks", "nodes"):
             remedy = f"give their number: --{name} 1,2"
