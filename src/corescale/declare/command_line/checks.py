@@ -37,7 +37,9 @@ def must_be_commands(request: CompareRequest, words: Sequence[str]) -> None:
         raise UsageError("there is nothing to compare with", where=where, remedy="name a second command")
     if request.shell and len(words) > 1 and words[0] in SHELLS:
         what = f"{words[0]!r} would be a command to time: --shell is a switch, and runs commands through /bin/sh"
-        raise UsageError(what, where="compare", remedy=f"write {words[0]} -c '...' for another shell")
+        without = {"none": "leave --shell out: no shell is the default", "default": "leave it out"}
+        remedy = without.get(words[0], f"write {words[0]} -c '...' for another shell")
+        raise UsageError(what, where="compare", remedy=remedy)
     alone = not any(character.isspace() for word in words for character in word)
     if alone and not request.shell and shutil.which(words[0]) and len(words) > 1:
         strange = next((word for word in words[1:] if not shutil.which(bundled(word)) and "{" not in word), None)
