@@ -123,12 +123,14 @@ def _is_program(path: Path) -> bool:
         return True
 
 
-SHELL_HAS = (
-    *(".", "[[", "alias", "break", "case", "cd", "declare", "eval", "exec", "exit", "export", "for", "function", "if"),
-    *("local", "read", "return", "set", "shift", "source", "times", "trap", "ulimit", "umask", "unset", "until"),
-    *("wait", "while", "{"),
-)
-"""commands that are no programs"""
+SHELL_OF = {
+    **dict.fromkeys(("!", ".", "alias", "break", "case", "cd", "eval", "exec", "exit", "export", "for", "if"), "sh"),
+    **dict.fromkeys(("local", "read", "return", "set", "shift", "times", "trap", "ulimit", "umask", "unset"), "sh"),
+    **dict.fromkeys(("until", "wait", "while", "{"), "sh"),
+    **dict.fromkeys(("[[", "declare", "function", "let", "mapfile", "popd", "pushd", "select", "shopt"), "bash"),
+    **dict.fromkeys(("source", "typeset"), "bash"),
+}
+"""commands that are no programs, each with the smallest shell that has it"""
 
 
 def _how_to_name(program: str) -> str:
@@ -136,8 +138,8 @@ def _how_to_name(program: str) -> str:
         return "this workload of corescale is not built here: run scripts/setup"
     if re.match(r"[A-Za-z_]\w*=", program):
         return f"a variable before a program is for a shell: write env {program} and the program"
-    if program in SHELL_HAS:
-        return f"only a shell has it: write sh -c '{program} ...'"
+    if shell := SHELL_OF.get(program):
+        return f"only a shell has it: write {shell} -c '{program} ...'"
     first, *rest = program.split() or [""]
     if rest and shutil.which(first):
         return f"quotes make one word of it: write {program} without them, behind --"

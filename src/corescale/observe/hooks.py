@@ -157,9 +157,11 @@ def must_start(experiment: Experiment) -> None:
 def _unstarted(experiment: Experiment, name: str, why: str) -> ProgramError:
     text, typed = getattr(experiment.hooks, name), experiment.typed
     program = template.words(text, typed(f"--{name}"))[0]
-    if program in environment.SHELL_HAS:
+    if shell := environment.SHELL_OF.get(program):
         why = f"only a shell has {program}"
-    remedy = f"correct it; what only a shell knows needs {typed('--shell')}, or sh -c {shlex.quote(text)}"
+    needs = f"{shell or 'sh'} -c {shlex.quote(text)}"
+    needs = needs if shell == "bash" else f"{typed('--shell')}, or {needs}"
+    remedy = f"correct it; what only a shell knows needs {needs}"
     return ProgramError(f"cannot be started: {why}", where=f"{typed(f'--{name}')} {text}", remedy=remedy)
 
 
