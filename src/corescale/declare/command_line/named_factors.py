@@ -202,6 +202,9 @@ def _scanned(text: str, step: str, asked: Iterable[str]) -> tuple[str, str]:
         low, high, by = (Decimal(part) for part in (*bounds.split(":"), step or "1"))
         if not all(each.is_finite() for each in (low, high, by)) or by <= 0 or high < low:
             raise ValueError
+        if not step and (digits := -min(int(each.as_tuple().exponent) for each in (low, high))) > 0:
+            remedy = f"add a step, such as -D {Decimal(1).scaleb(-digits):f}"
+            raise UsageError(f"{bounds.replace(':', ' to ')} needs a step", where="-P", remedy=remedy)
         most = _EXACT.divide_int(_EXACT.subtract(high, low), by)
         _must_be_few(name, _EXACT.add(most, Decimal(1)), "-P")
         return name, ",".join(_as_typed(_EXACT.fma(Decimal(k), by, low), low) for k in range(int(most) + 1))

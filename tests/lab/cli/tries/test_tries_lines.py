@@ -133,6 +133,40 @@ TRIES: tuple[Try, ...] = (
     ),
     ("corescale explain --budget 0 -- touch made", 2, "corescale: --budget: '0' is not a time above 0"),
     ("corescale compare 'sleep 0.0{n}'", 2, "corescale: command: unknown placeholder {n}; give its levels"),
+    (
+        "corescale explain -- true {n}",
+        2,
+        "corescale: command: unknown placeholder {n}; give its value or write {{n}} for",
+    ),
+    (
+        "corescale compare --shell none true",
+        2,
+        "corescale: compare: 'none' would be .*; leave --shell out: no shell is",
+    ),
+    ("corescale compare --shell default true", 2, "corescale: compare: 'default' would be .*; leave it out$"),
+    (
+        "corescale compare 'source x'",
+        4,
+        "corescale: source: no such program; only a shell has it: write bash -c 'source",
+    ),
+    ("corescale compare '[[ -f x ]]'", 4, "corescale: [[][[]: no such .*: write bash -c '[[][[] "),
+    (
+        "corescale scan -- declare x",
+        4,
+        "corescale: declare: no such program; only a shell has it: write bash -c 'declare",
+    ),
+    ("corescale scan -- ! true", 4, "corescale: !: no such program; only a shell has it: write sh -c '! ..."),
+    ("corescale scan -- pushd x", 4, "corescale: pushd: no such program; only a shell has it: write bash -c 'pushd"),
+    (
+        "corescale scan --setup 'source x' -- true",
+        4,
+        "corescale: --setup .*: only a shell has source; .* needs bash -c 's",
+    ),
+    (
+        "corescale compare -q -r 20 --budget 1s 'sleep 0.1' 'sleep 0.12' | grep next",
+        3,
+        "next: a larger --budget narrows the interval$",
+    ),
     ('corescale compare "echo \'a"', 2, "corescale: command: .*: no closing quotation; close the quotes"),
     ("corescale compare 'sleep 0.01 | cat'", 2, "corescale: command: '|' in .* is for a shell"),
     (
@@ -371,6 +405,12 @@ TRIES: tuple[Try, ...] = (
     ("corescale scan -r 99999999999 -- true", 2, "corescale: -r: 99,999,999,999 runs are more than 1,000,000"),
     ("corescale scan -t 4-1 -- true", 2, "corescale: threads: '4-1' is not a whole number of at least 1"),
     ("corescale scan -t , -- true", 2, "corescale: -t: factor 'threads' has an empty level"),
+    (
+        "corescale compare -P x 0.3 0.7 'echo {x}'",
+        2,
+        "corescale: -P: 0.3 to 0.7 needs a step; add a step, such as -D 0.1$",
+    ),
+    ("corescale scan -P x 0.5 3 -- echo {x}", 2, "corescale: -P: 0.5 to 3 needs a step; add a step, such as -D 0.1$"),
     ("corescale scan -P x 5 1 -- echo {x}", 2, "corescale: -P: cannot go from 5 to 1 by 1"),
     # What can be checked is checked before anything is launched.
     (
