@@ -56,6 +56,17 @@ def test_every_kind_of_run_comes_back_byte_for_byte(kind: str, tmp_path: Path) -
     assert text == archives.packed({"given/1": tmp_path / "back" / "given" / "1"})
 
 
+@pytest.mark.parametrize("runs", [("scan-1/1", "scan-1/2"), ("scan-1/1", "compare-1/1")])
+def test_an_archive_of_several_runs_is_none(runs: tuple[str, ...], tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "all.tgz", "w:gz") as file:
+        for run in runs:
+            file.add(FIXTURES[run.partition("-")[0]], f"corescale-runs/{run}")
+    for words in (("report", "all.tgz"), ("compare", "--against", "all.tgz", "true")):
+        done = corescale(*words, cwd=tmp_path)
+        assert done.returncode == ExitCode.STORE, done.stdout
+        assert "all.tgz: is no run, and holds 2; unpack it, and name one run, such as corescale-runs/" in done.stderr
+
+
 def test_a_page_is_shown_as_its_run_is(page: Path, tmp_path: Path) -> None:
     first, again = (
         corescale("report", path, "--json", "-o", "other.html", cwd=tmp_path) for path in ("scan-1/1", page.name)

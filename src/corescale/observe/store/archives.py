@@ -99,14 +99,24 @@ def files(path: Path) -> Iterator[tuple[str, bytes]]:
             raise StoreError("carries several runs", where=str(path), remedy=remedy)
         yield from ((name.name, content) for name, content in found)
     else:
-        with tarfile.open(path) as file:
-            for member in file:
-                name = PurePosixPath(member.name).name
-                if name in FILES and member.size > MOST:
-                    what = f"{name} of {member.size:,} bytes is too large for a run"
-                    raise StoreError(what, where=str(path), remedy="unpack it, and give the folder")
-                if name in FILES and member.isreg() and (content := file.extractfile(member)):
-                    yield name, content.read()
+        there = dict(_of_tar(path))
+        runs = [name.parent for name in there if name.name == FILES[0]]
+        if len(runs) > 1:
+            remedy = f"unpack it, and name one run, such as {runs[-1]}"
+            raise StoreError(f"is no run, and holds {len(runs)}", where=str(path), remedy=remedy)
+        yield from ((name.name, content) for name, content in there.items() if name.parent in runs)
+
+
+def _of_tar(path: Path) -> Iterator[tuple[PurePosixPath, bytes]]:
+    """The files in a tar archive that have the name of a run's file."""
+    with tarfile.open(path) as file:
+        for member in file:
+            name = PurePosixPath(member.name)
+            if name.name in FILES and member.size > MOST:
+                what = f"{name.name} of {member.size:,} bytes is too large for a run"
+                raise StoreError(what, where=str(path), remedy="unpack it, and give the folder")
+            if name.name in FILES and member.isreg() and (content := file.extractfile(member)):
+                yield name, content.read()
 
 
 def _safe(name: str) -> str:
