@@ -156,6 +156,8 @@ def must_be_writable(request: ExportRequest) -> None:
             raise UsageError("two outputs would go there", where=target, remedy="name a file for each")
     for target in named:
         files.must_be_writable(target)
+    for target in exports(request).values():
+        files.must_be_text(target)
     files.must_be_ours(getattr(request, "report", ""))
 
 

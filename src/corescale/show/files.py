@@ -36,8 +36,7 @@ def must_be_writable(target: str) -> None:
         raise UnavailableError("Parquet needs pyarrow", where=target, remedy="pip install 'corescale[parquet]'")
     if why := _name_fault(path):
         raise UsageError(f"cannot be written: {why}", where=target, remedy=NAME_ANOTHER)
-    special = paths.exists(path) and not paths.is_folder(path) and not paths.is_file(path)
-    if target == "-" or _descriptor(path) is not None or (special and os.access(path, os.W_OK)):
+    if target == "-" or _descriptor(path) is not None or (_is_special(path) and os.access(path, os.W_OK)):
         return
     folder = paths.real(path).parent if path.is_symlink() else path.parent
     why = (
@@ -60,7 +59,8 @@ MARKS = {
 def must_be_ours(file: str, runs: Iterable[Path] = (), kind: str = "report") -> None:
     """Raises UsageError for the name of another format, a file of another kind, or one in these run folders."""
     remedy = "name another file"
-    if kind == "report" and guess_type(file) not in (("text/html", None), (None, None)):
+    other = file not in ("", "-") and _descriptor(Path(file)) is None and not _is_special(Path(file))
+    if kind == "report" and other and guess_type(file) != ("text/html", None):
         page = f"{Path(file).stem.removesuffix('.html')}.html"
         raise UsageError("is not the name of an HTML page, as a report is", where=file, remedy=f"name it {page}")
     whole = paths.real(file)
@@ -77,6 +77,21 @@ def must_be_ours(file: str, runs: Iterable[Path] = (), kind: str = "report") -> 
         ours = False
     if not ours:
         raise UsageError(f"exists, and is not a {kind} of corescale", where=file, remedy=remedy)
+
+
+def must_be_text(target: str) -> None:
+    """Raises UsageError for the name of a compressed or binary file, such as a spreadsheet, as exports are text."""
+    kind, packing = guess_type(target)
+    if not target.endswith(PARQUET) and (
+        packing or not (kind or "text/").startswith(("text/", "application/json", "application/xml"))
+    ):
+        what = "is not the name of a text file, as an export is"
+        raise UsageError(what, where=target, remedy="name it for its format, such as FILE.csv")
+
+
+def _is_special(path: Path) -> bool:
+    """Whether it is a pipe, a device or the like."""
+    return paths.exists(path) and not paths.is_folder(path) and not paths.is_file(path)
 
 
 def _name_fault(path: Path) -> str:

@@ -13,7 +13,7 @@ mv ex/*/1.json e.json
 head -c 100000 /dev/zero | tr '\\0' '[' > deep.json
 printf '#!/bin/sh\\nprintf "\\\\033]0;title\\\\007red\\\\007" >&2; exit 1\\n' > red; chmod +x red
 corescale scan {QUIETLY} --out runs -- true >/dev/null; mv runs/scan-*/1 kept
-echo mine > notes; ln -s loop loop
+echo mine > notes; cp notes notes.html; ln -s loop loop
 """
 """what several tries read"""
 
@@ -73,12 +73,18 @@ TRIES: tuple[Try, ...] = (
     ("corescale study run --replay kept -r 9999999", 2, "corescale: -r: 9,999,999 runs are more than 1,000,000; write"),
     # No file is lost.
     (
-        f"corescale scan {QUIETLY} --report notes -- true",
+        f"corescale scan {QUIETLY} --report notes.html -- true",
         2,
-        "corescale: notes: exists, and is not a report of corescale; name another file",
+        "corescale: notes.html: exists, and is not a report of corescale; name another file",
     ),
-    ("corescale report -o notes kept", 2, "corescale: notes: exists, and is not a report of corescale; name another"),
-    ("cat notes", 0, "mine"),
+    (
+        "corescale report -o notes.html kept",
+        2,
+        "corescale: notes.html: exists, and is not a report of corescale; name another",
+    ),
+    ("cat notes.html", 0, "mine"),
+    ("corescale report -o out kept", 2, "corescale: out: is not the name of an HTML page, .*; name it out.html$"),
+    ("corescale report --export-records a.xlsx kept", 2, "corescale: a.xlsx: is not the name of a text file, as an"),
     (
         f"for k in 1 2; do corescale scan {QUIETLY} --report r.html -- true 2>&1 | grep -c '^report: r'; done | sort",
         0,
