@@ -99,6 +99,12 @@ def _strict(make_parser: Any, context: Any) -> Any:
         if context.info_name == "compare" and ("--" in command or shutil.which(program)):
             line = " ".join(map(_quoted, filter(None, [before, *_split(command)])))
             raise UsageError("separates no commands", where="--", remedy=f"quote each: corescale compare {line}")
+        flags = {flag for each in context.command.params for flag in each.opts}
+        for each, value in ((each, values.get(each.name)) for each in order if before):
+            last = value[-1] if isinstance(value, list | tuple) and value else value
+            if not getattr(each, "is_flag", False) and last in flags:
+                what = f"{last!r} stands where its value should"
+                raise UsageError(what, where=each.opts[0], remedy="give it a value")
         if before:
             remedy = "drop it, quote it with the value of its option, or write it behind --"
             raise UsageError("belongs to no option and no command", where=words[0], remedy=remedy)

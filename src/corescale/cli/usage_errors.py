@@ -2,6 +2,7 @@
 """For a command line that cannot be parsed, one line that suggests what was probably meant."""
 
 import difflib
+import itertools
 import re
 import shlex
 import shutil
@@ -40,6 +41,16 @@ OURS = {
 }
 """Options that come before a verb, that only some verbs have, or that people guess."""
 
+MEANT = {
+    **dict.fromkeys(("--repeat", "--repeats", "--repetitions", "--iterations"), "--runs"),
+    **dict.fromkeys(("--time", "--max-time", "--duration"), "--budget"),
+    **dict.fromkeys(("-j", "--procs", "--cpus"), "--threads"),
+    "--threshold": "--gate",
+    "--format": "--json",
+    "--csv": "--export-csv",
+}
+"""Options of other programs, each with the option that means the same here."""
+
 LIMITS = {"--budget": "--budget 60s limits it", "--runs": "-r N makes exactly N blocks"}
 """Options that limit a run; an error names the first one that the verb has."""
 
@@ -63,8 +74,24 @@ def line(error: Any, words: Sequence[str]) -> str:
     what = re.split(r"[.]? (?:\(Possible|Did you mean)", error.format_message())[0].rstrip(".")
     what = re.sub("Input should be a valid (integer|number).*", lambda kind: f"not {NUMBERS[kind[1]]}", what)
     what = what.replace("Input should be", "should be")
-    said = what[:1].lower() + what[1:]
+    what = re.sub("Got unexpected extra arguments? [(](.*)[)]", r"\1: is more than it takes", what.replace("(s)", "s"))
+    said = _of_a_value(error, what, words) or what[:1].lower() + what[1:]
     return ": ".join(filter(None, (verb, f"{said}; {_remedy(error, verb, words)}")))
+
+
+def _of_a_value(error: Any, what: str, words: Sequence[str]) -> str:
+    """`-r: 'two' is not a whole number`, for an option with a wrong value; empty for any other error."""
+    _, _, why = what.partition("': ")
+    names = getattr(getattr(error, "param", None), "opts", ()) if why.startswith(("not ", "should be")) else ()
+    for name, value in itertools.pairwise(word for each in words for word in _option_and_value(each)):
+        if name in names:
+            return f"{name}: {value!r} {'is ' * why.startswith('not')}{why}"
+    return ""
+
+
+def _option_and_value(word: str) -> list[str]:
+    """`--jobs=x` as two words; any other word as it is."""
+    return word.split("=", 1) if word.startswith("--") else [word]
 
 
 def _remedy(error: Any, verb: str, words: Sequence[str]) -> str:
@@ -87,6 +114,9 @@ def _known(error: Any, verb: str) -> str:
     name, unknown = str(getattr(error, "option_name", "")), hasattr(error, "possibilities")
     if (theirs := HYPERFINE.get(name, "")) or not unknown:  # what is known may only lack its value
         return theirs
+    if (meant := MEANT.get(name, "")) in _options(error.ctx.command):
+        return f"did you mean {meant}?"
+    name = meant or name
     limits = [LIMITS[option] for option in _options(error.ctx.command) if option in LIMITS and name in LIMITING]
     return next(iter(limits), "") or (OURS | (OF_PREDICT if verb == "predict" else {})).get(name, "")
 
@@ -119,6 +149,8 @@ def _first(words: Sequence[str]) -> str:
     """What to type instead of the first word, if it is a program, an option or a verb of `study`."""
     if not words[0].startswith("-") and shutil.which(words[0]):
         return f"a verb comes first: corescale scan -- {shlex.join(words)}"
+    if shutil.which(next(iter(words[0].split()), "")):
+        return f"a verb comes first: corescale compare {shlex.join(words)}"
     option = "--help" if words[0] == "help" else words[0]
     if option.startswith("-") and (name := next((word for word in words[1:] if word in VERBS), "")):
         return f"an option comes after its verb: corescale {name} {option}"

@@ -2,6 +2,7 @@
 """Checks of a parsed command line; each raises UsageError before anything is launched."""
 
 import dataclasses
+import itertools
 import math
 import re
 import shlex
@@ -44,7 +45,10 @@ def must_be_commands(request: CompareRequest, words: Sequence[str]) -> None:
     if alone and not request.shell and shutil.which(words[0]) and len(words) > 1:
         strange = next((word for word in words[1:] if not shutil.which(bundled(word)) and "{" not in word), None)
         if strange is not None:
-            remedy = f"quote each command: corescale compare {shlex.quote(' '.join(words))} 'ANOTHER'"
+            starts = [place for place, word in enumerate(words) if word == words[0]]
+            each = [" ".join(words[start:end]) for start, end in itertools.pairwise([*starts, len(words)])]
+            line = shlex.join(each) + " 'ANOTHER'" * (len(each) < 2)
+            remedy = f"quote each command: corescale compare {line}"
             remedy += f"; or correct {strange!r}"
             raise ProgramError(f"{strange!r} is not a program", where="compare", remedy=remedy)
 
