@@ -135,7 +135,7 @@ def check(argv: Iterable[str], known: Iterable[str], where: str = "command", var
                 f"its levels ({name} = [1, 2] below [factors])",
             )
         )
-        if name in ("ranks", "nodes"):
+        if name in ("threads", "ranks", "nodes"):
             remedy = f"give their number: --{name} 1,2"
         raise UsageError(f"unknown placeholder {{{name}}}", where=where, remedy=remedy, in_file=in_file)
 

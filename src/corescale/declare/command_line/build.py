@@ -54,8 +54,8 @@ def experiment(
         raise UsageError(f"{request.cgroup!r} is neither auto nor off", where="--cgroup", remedy="write --cgroup off")
     asked = _asked(commands, derived or {})
     chosen, left_out = named(request, asked, machine, default_threads="" if verb == "compare" else "auto")
-    filled = {"threads", *(factor.name for factor in chosen), *(derived or {})}
-    filled |= {"p", "ranks", "nodes"} if any(factor.kind == "layout" for factor in chosen) else set()
+    filled = {factor.name for factor in chosen}.union(derived or {}, () if verb == "compare" else ("threads",))
+    filled |= {"p", "threads", "ranks", "nodes"} if any(factor.kind == "layout" for factor in chosen) else set()
     for command in commands:
         template.check(command.argv, filled, "--serial" if verb == "scan" and command.name == SERIAL else "command")
     template.check(_rehearsal(request, commands[0]), filled, "--rehearse")
