@@ -46,6 +46,8 @@ def source(text: str) -> str:
 
 def response(text: str) -> str:
     """The text; raises ValueError if it is no response."""
+    if text in UNKEYED:
+        raise ValueError(f"{text!r} is a source of metrics; write metric:x, and --metric x={text}")
     if not re.fullmatch(RESPONSE, text):
         raise ValueError(f"no response {text!r}; write wall, region:NAME, or metric:NAME of a declared metric")
     if re.fullmatch("metric:.*:(max|min)", text):

@@ -110,7 +110,7 @@ def locate(program: str) -> Path:
     if paths.exists(program):
         if paths.is_file(program) and _is_program(Path(program)):
             raise ProgramError("may not be executed", where=program, remedy=f"chmod +x {program}")
-        raise ProgramError("is not a program", where=program, remedy="write the program that reads it before it")
+        raise ProgramError("is not a program", where=program, remedy=f"write what reads it first, as in cat {program}")
     raise ProgramError("no such file", where=program, remedy=f"looked for {Path(program).absolute()}")
 
 
@@ -144,8 +144,8 @@ def _how_to_name(program: str) -> str:
     if rest and shutil.which(first):
         return f"quotes make one word of it: write {program} without them, behind --"
     if paths.is_file(program):
-        write = f"./{program}" if os.access(program, os.X_OK) else "the program that reads it before it"
-        return f"no folder of PATH has it, and this folder has: write {write}"
+        here = f"no folder of PATH has it, and this folder has: write ./{program}"
+        return here if os.access(program, os.X_OK) else f"it is a file: write what reads it first, as in cat {program}"
     return "no folder of PATH has it: check the spelling, or give its path"
 
 

@@ -183,6 +183,8 @@ def files_must_work(experiment: Experiment) -> None:
     if experiment.input is not None and not paths.is_file(experiment.input):
         what = "is not a regular file" if paths.exists(experiment.input) else "no such file"
         where, remedy = experiment.typed("--input"), "name a file" + ", or - for stdin" * (not experiment.study.name)
+        if experiment.input in (os.devnull, "null"):
+            remedy = "leave it out: a launch reads nothing then"
         raise UsageError(what, where=f"{where} {experiment.input}", remedy=remedy)
     each = configurations(experiment) if template.placeholders((experiment.output or "",)) else (baseline(experiment),)
     values = ({name: str(of) for name, of in parameters(experiment, chosen).items()} for chosen in each)

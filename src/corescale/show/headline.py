@@ -405,7 +405,7 @@ def beside(found: Recommendation, *, rehearses: bool = False) -> list[str]:
 def rehearsal(found: Rehearsal) -> str:
     """What the rehearsal with the smaller input decided."""
     if found.failure is not None:
-        return f"rehearsal: the baseline {ending(found.failure)} in it, so all {found.of} are raced"
+        return f"rehearsal: all {found.of} are raced, as the baseline {ending(found.failure)}"
     if found.margin is None:
         return "rehearsal: too few launches succeeded to check it; all are raced"
     left = "all" if len(found.kept) == found.of else f"the {len(found.kept)} of {found.of}"

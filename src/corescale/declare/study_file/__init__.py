@@ -80,7 +80,8 @@ def presentation(path: Path, made: Experiment, machine: Machine) -> Experiment:
     """
     wanted = experiment(path, machine)
     if [factor.name for factor in wanted.factors] != [factor.name for factor in made.factors]:
-        what = f"varies {', '.join(f.name for f in wanted.factors)}, not {', '.join(f.name for f in made.factors)}"
+        theirs, ours = (", ".join(factor.name for factor in one.factors) for one in (wanted, made))
+        what = f"the study varies {theirs}, the run varies {ours}"
         raise UsageError(what, where=str(path), remedy="name the study that the run is of")
     study = wanted.study.model_copy(update={"bandwidth": made.study.bandwidth})
     scaling = made.scaling.model_copy(update={"weak": wanted.scaling.weak})

@@ -43,8 +43,12 @@ def _not_toml(said: str, path: Path, text: str) -> UsageError:
     number = int(found[1]) if (found := re.match(r"line (\d+)", place)) else text.rstrip().count("\n") + 1
     line = "".join(text.splitlines()[number - 1 : number]).strip()
     remedy = next((remedy for known, remedy in TO_BE_TOML.items() if why.startswith(known)), why[:1].lower() + why[1:])
-    return UsageError(f"not TOML: {line!r:.60}", where=f"{path}:{number}", remedy=remedy)
+    shown = line if len(line) <= LONGEST else f"{line[:LONGEST]}..."
+    return UsageError(f"not TOML: {shown!r}", where=f"{path}:{number}", remedy=remedy)
 
+
+LONGEST = 60
+"""characters of a line that are shown"""
 
 TO_BE_TOML = {
     "Illegal character": "close the quotes of the text",

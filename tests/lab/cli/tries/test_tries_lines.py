@@ -76,9 +76,46 @@ TRIES: tuple[Try, ...] = (
         "corescale: scan: no such option: -l; put -- before the program: corescale scan -- ls -l",
     ),
     ("corescale scan --thread 2 -- true", 2, "corescale: scan: no such option: --thread; did you mean --threads?"),
-    ("corescale scan -r two -- true", 2, "corescale: scan: invalid value for '-r'"),
+    ("corescale scan -r two -- true", 2, "corescale: scan: -r: 'two' is not a whole number; "),
     ("corescale scan", 2, "corescale: no command; put it after the options"),
     ("corescale report", 2, "corescale: report: missing argument 'RUN...'"),
+    ("corescale compare sleep 0.01 sleep 0.02", 4, "corescale: compare: .* compare 'sleep 0.01' 'sleep 0.02'; or corr"),
+    ("corescale 'sleep 0.1'", 2, "corescale: no such command 'sleep 0.1'; .*: corescale compare 'sleep 0.1'$"),
+    ("corescale study new a b", 2, "corescale: study new: b: is more than it takes; "),
+    ("corescale scan --p-ref=0 -- true", 2, "corescale: scan: --p-ref: '0' should be greater than or equal to 1; "),
+    *(
+        (f"corescale {typed}", 2, f"corescale: .*: no such option: .*; did you mean {meant}[?]$")
+        for typed, meant in (
+            ("scan --repeat 3 -- true", "--runs"),
+            ("compare --threshold 5% true true", "--gate"),
+            ("tune --time 3s -- true", "--budget"),
+            ("scan -j 3 -- true", "--threads"),
+            ("scan --format json -- true", "--json"),
+            ("scan --csv x -- true", "--export-csv"),
+        )
+    ),
+    ("corescale tune --repeat 3 -- true", 2, "corescale: tune: no such option: --repeat; --budget 60s limits it"),
+    *(
+        (f"corescale scan -q {each} -t 1,2 -- true", 2, f"corescale: {each}: '-t' stands where its value should; give")
+        for each in ("-r", "--out", "-f")
+    ),
+    ("corescale compare 'true {threads}'", 2, "corescale: command: unknown .*; give their number: --threads 1,2$"),
+    (
+        "corescale scan --response cpu-time -- true",
+        2,
+        "corescale: --response: .*; write metric:x, and --metric x=cpu-t",
+    ),
+    (
+        "corescale scan --input /dev/null -- true",
+        2,
+        "corescale: --input /dev/null: .*; leave it out: a launch reads no",
+    ),
+    ("echo text > letter.txt; corescale scan -- letter.txt", 4, "corescale: letter.txt: .*, as in cat letter.txt"),
+    (
+        "printf %080d 0 > long.toml; corescale study check long.toml",
+        2,
+        "corescale: long.toml:1: not TOML: '0{60}[.]{3}'",
+    ),
     ("corescale compare sleep 0.1", 4, "corescale: compare: '0.1' is not a program; quote each command"),
     (
         "corescale compare -r 2 -- ls -l -- ls -a",
@@ -294,7 +331,7 @@ TRIES: tuple[Try, ...] = (
         "corescale: sleep 0.1: no such program; quotes make one word of it: write sleep 0.1 without them, behind --$",
     ),
     ("touch mine; chmod +x mine; corescale scan -- mine", 4, "corescale: mine: no such program; .*: write ./mine$"),
-    ("touch of.py; corescale scan -- of.py", 4, "corescale: of.py: no such program; .*: write the program that reads"),
+    ("touch of.py; corescale scan -- of.py", 4, "corescale: of.py: no such program; it is a file: write what reads it"),
     (
         "corescale explain -i true",
         2,
@@ -428,7 +465,7 @@ TRIES: tuple[Try, ...] = (
         (
             f"corescale scan --p-ref {p} -t 1,2 -- touch made",
             2,
-            "corescale: scan: invalid value for '--p-ref': should be gr",
+            "corescale: scan: --p-ref: '.*' should be gr",
         )
         for p in (0, -1)
     ),

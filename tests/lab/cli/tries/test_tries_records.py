@@ -112,8 +112,8 @@ TRIES: tuple[Try, ...] = (
         3,
         "1",
     ),
-    ("corescale predict kept --cores nan", 2, "corescale: predict: invalid value for '--cores'"),
-    ("corescale predict kept --cores 1000000000000000000000", 2, "corescale: predict: invalid value for '--cores'"),
+    ("corescale predict kept --cores nan", 2, "corescale: predict: --cores: 'nan' is not a whole"),
+    ("corescale predict kept --cores 1000000000000000000000", 2, "corescale: predict: --cores: '10*' "),
     (
         "cp -r kept p && echo '{}' > p/plan.json; corescale report p",
         6,
