@@ -102,6 +102,8 @@ MEMORY = Format(lambda value: (text.memory(value), ""), COUNT)
 WHOLE = Format(lambda value: (str(value), ""), COUNT)
 REASON = _words({"type": ["string", "null"]})
 DECISION, GATE = _words({"enum": [*get_args(Decision)]}), _words({"enum": [*get_args(Gate), None]})
+OF_P = ("speedup", "efficiency", "overhead", "efficiency_loss")
+"""columns that are left out if no factor makes p"""
 AMOUNTS = replace(DECISION, shown=lambda said: ({"faster": "lower", "slower": "higher"}.get(said, said), ""))
 """the decision as people read it, if the response is no time"""
 
@@ -209,6 +211,8 @@ def _named(name: str, result: Result) -> tuple[Column, ...]:
     response = result.experiment.response
     heading, form = text.quantity_name(response), Format(text.quantity(response), INTERVAL)
     given = [replace(c, heading=heading, format=form) if c.format is RESPONSE else c for c in TABLES[name]]
+    if not result.experiment.makes_p:
+        given = [c for c in given if c.name not in OF_P]
     if not text.is_time(response):
         given = [replace(c, format=AMOUNTS) if c.format is DECISION else c for c in given]
     others = ((name, source) for name, source in result.experiment.metrics.items() if f"metric:{name}" != response)

@@ -218,7 +218,8 @@ def at(found: Scan, row: Row) -> str:
     if row is found.serial:
         return "the serial program"
     others = [f"{name}={level}" for name, level in curve_of(found, row).levels]
-    return text.clean(" ".join([counted(row.configuration), *others, *["(oversubscribed)"] * row.oversubscribed]))
+    said = [counted(row.configuration), *others, *["(oversubscribed)"] * row.oversubscribed]
+    return text.clean(" ".join(filter(None, said))) or "the program"
 
 
 def recommendation(found: Recommendation) -> str:

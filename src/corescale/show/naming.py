@@ -35,8 +35,11 @@ def raw(configuration: Configuration) -> str:
 
 
 def counted(configuration: Configuration) -> str:
-    """`4 threads`, `1 rank`, `2 nodes`; the levels themselves if p alone does not distinguish them."""
+    """`4 threads`, `1 rank`, `2 nodes`; the levels themselves if p alone does not distinguish them. Empty if no factor
+    makes p, because the number of threads is not known then."""
     makers = _makers(configuration)
+    if not makers:
+        return ""
     if _mixed(makers):
         return text.clean(" ".join(f"{name}={level}" for name, level in makers.items()))
     part = next((part for name in makers for part in KINDS[name].makes), "threads")

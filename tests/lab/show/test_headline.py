@@ -3,6 +3,7 @@
 
 import dataclasses
 import io
+import math
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -14,15 +15,18 @@ from corescale.api.results import concluded
 from corescale.cli.output import exit_code
 from corescale.conclude import policy
 from corescale.conclude.answers.recommendation import Recommendation, recommend
+from corescale.conclude.answers.scaling import scan
 from corescale.conclude.conclusion import conclude
 from corescale.conclude.race.race import Race
 from corescale.declare import command_line
-from corescale.declare.experiment import Experiment
+from corescale.declare.experiment import Command, Experiment, Factor
 from corescale.declare.grid import baseline, configurations, reference
 from corescale.declare.request import CompareRequest, ScanRequest, TuneRequest
+from corescale.declare.stop import Stop
 from corescale.errors import ExitCode
 from corescale.records import Configuration, Record
 from corescale.show import columns, terminal, text
+from corescale.show.exchange import markdown
 from corescale.show.headline import beside, headline, recommendation, stop
 from corescale.show.naming import label
 from corescale.show.result import Result
@@ -259,3 +263,19 @@ def test_a_capped_launch_is_not_called_a_failure() -> None:
     Console(file=out, width=200).print(terminal.render(concluded(made, experiment, {}, {})))
     assert f"capped: {label(other)}: 1 time, was stopped after 3 s" in out.getvalue()
     assert "failed" not in out.getvalue()
+
+
+@pytest.mark.parametrize(("levels", "said"), [((1, 2), "from .* at n=1 to .* at n=2$"), ((), "the program: ")])
+def test_a_study_without_threads_knows_no_number_of_threads(levels: tuple[int, ...], said: str) -> None:
+    factors = (Factor(name="n", kind="parameter", levels=levels),) if levels else ()
+    command = Command(name="main", argv=("x", *["{n}"] * len(factors)))
+    experiment = Experiment(verb="study", commands=(command,), factors=factors, stop=Stop(min_blocks=8, max_blocks=8))
+    made = play(experiment, lambda c: float(c.get("n") or 1), policy.Uniform(experiment))
+    busy = [dataclasses.replace(record, user=2 * record.wall, origin="measured") for record in made]
+    found, shown = concluded(busy, experiment, {}, {}), io.StringIO()
+    assert re.match(said, headline(found)), headline(found)
+    Console(file=shown, width=200).print(terminal.render(found, model=True))
+    for everything in (shown.getvalue(), markdown.export(found)):
+        assert not re.search(r"1 thread|asked for|speedup|efficiency|\bp\b", everything), everything
+    (row, *_) = scan(busy, experiment).rows
+    assert math.isnan(row.efficiency.estimate)

@@ -38,6 +38,7 @@ class Row:
     """median of the response; seconds if the response is a time"""
     speedup: Interval
     efficiency: Interval
+    """NaN, as is the overhead, if p is not known"""
     overhead: Interval
     effective_cores: float
     """median CPU time / wall time; NaN if unknown, or if every launch failed"""
@@ -52,6 +53,8 @@ class Row:
     """median number of threads that ran or waited for a core: a lower bound"""
     timing: Timing | None = None
     """mean, spread and range of the launches"""
+    counted: bool = True
+    """whether p is known, because a factor makes it; otherwise the program may use any number of threads"""
     ended: str = ""
     """how every launch ended, such as `failed with exit code 1`; empty if they ended in different ways, or if one
     succeeded
@@ -69,7 +72,7 @@ class Row:
     @property
     def beyond(self) -> bool:
         """Whether clearly more threads ran or waited for a core than were asked for, by the same margin."""
-        return max(self.effective_cores, self.running) - self.p >= self._clear
+        return self.counted and max(self.effective_cores, self.running) - self.p >= self._clear
 
     @property
     def _clear(self) -> float:
@@ -226,6 +229,7 @@ def row(seen: Seen, configuration: Configuration, reference: Configuration) -> R
     if reference != configuration:
         ratio = widened(ratio, times, reference, configuration, seen.step)
     grows = math.log(p / p_ref) if experiment.scaling.weak else 0.0
+    counted, unknown = bool(experiment.makes_p), Interval(math.nan, None, None, None, 0)
     ratio, ways = ratio.map(lambda r: r + grows), {outcome(record) for record in launches}
     return Row(
         configuration=configuration,
@@ -233,8 +237,9 @@ def row(seen: Seen, configuration: Configuration, reference: Configuration) -> R
         p=p,
         time=stats.median_interval(times.column(configuration), experiment.stop.confidence),
         speedup=stats.speedup(ratio),
-        efficiency=stats.efficiency(ratio, p_ref, p),
-        overhead=stats.overhead(ratio, p_ref, p),
+        efficiency=stats.efficiency(ratio, p_ref, p) if counted else unknown,
+        overhead=stats.overhead(ratio, p_ref, p) if counted else unknown,
+        counted=counted,
         effective_cores=median([record.effective_cores for record in launches if record.ok]),
         peak_memory=max((each.peak_memory for each in launches if each.peak_memory_kind == seen.memory), default=0),
         launches=len(launches),

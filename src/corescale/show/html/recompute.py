@@ -66,7 +66,7 @@ def measured(result: Result) -> Mapping[str, Any] | None:
             {"confidence": each, "limits": _limits(counts, each, stats.bonferroni(1 - spent * (1 - each), statements))}
             for each in sorted({*CONFIDENCES, stop.confidence})
         ],
-        "read": "scan" if isinstance(found, Scan) else "compare" if isinstance(found, tuple) else "tune",
+        "read": "tune" if tuned else "scan" if isinstance(found, Scan) and result.experiment.makes_p else "compare",
         "weak": result.experiment.scaling.weak is not None,
         "time": text.is_time(name),
         "origins": ", ".join(result.origins),

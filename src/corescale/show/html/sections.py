@@ -31,7 +31,7 @@ def facts(result: Result) -> list[Part]:
 def _facts(result: Result) -> Iterator[tuple[str, str, str]]:
     found = result.conclusion
     ran = [row for row in found.rows if row.speedup.estimate > 0] if isinstance(found, Scan) else []
-    if ran:
+    if ran and result.experiment.makes_p:
         best, most = max(ran, key=lambda row: row.speedup.estimate), max(ran, key=lambda row: row.p)
         yield "best speedup", *text.times(best.speedup)
         yield "efficiency there", *text.share(best.efficiency)

@@ -164,7 +164,7 @@ def _scanned(result: Result, found: Scan, *, chart: bool = True, model: bool = T
         yield tables.curve(result, curve)
         yield from _model(curve, found.response) if model else ()
     yield from _flat(found)
-    if not model:
+    if not model or not result.experiment.makes_p:
         return
     work = " (of work per second)" if found.weak else ""
     unit = f"speedup{work} 1 is {text.clean(found.baseline)}"

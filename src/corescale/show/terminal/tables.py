@@ -79,19 +79,20 @@ class FirstThatFits:
 
 
 def curve(result: Result, of: Curve) -> RenderableType:
-    """A curve of a scan, a row for each p."""
+    """A curve of a scan, a row for each p; the first column has only notes if p is not known."""
 
     def rows(shown: columns.Table, shape: Shape) -> Iterable[Sequence[Text]]:
         for row in of.rows:
             yield [_p(result, row), *_cells(shown, row.configuration, shape, f"\nof {row.p}" * row.idle)]
 
-    return FirstThatFits(columns.of(result), lambda _: (["p"], []), rows)
+    return FirstThatFits(columns.of(result), lambda _: (["p" if result.experiment.makes_p else ""], []), rows)
 
 
 def _p(result: Result, row: Row) -> Text:
     failed = [f"{row.failures} failed"] if row.failures else []
-    p = Text("\n".join([str(row.p), *below(row.configuration), *result.qualifiers(row.configuration), *failed]))
-    p.stylize("yellow", len(str(row.p)))
+    known = [str(row.p)] if row.counted else []
+    p = Text("\n".join([*known, *below(row.configuration), *result.qualifiers(row.configuration), *failed]))
+    p.stylize("yellow", len("".join(known)))
     return p
 
 
