@@ -430,7 +430,8 @@ def why_keep(found: Recommendation) -> str:
         return "all else is excluded" if alone else f"nothing{_raced(found) or ' that was tried'} is {better}"
     if found.winner == found.baseline or found.gain is None:
         looks = found.winner != found.baseline and any(map(_looks_faster, _allowed(found)))
-        than = f"nothing tried so far looks {better} than {current(found.untyped)}"
+        which = "tried so far" if found.flaky is None else "that never failed so far"
+        than = f"nothing {which} looks {better} than {current(found.untyped)}"
         return f"{name} looks {better}, but no confirmation pairs confirmed it" if looks else than
     now, gain = current(found.untyped), found.gain
     if gain.low is None:  # the table's own ratio, because a gain without an interval is not in it
@@ -556,5 +557,8 @@ def undisturbed(result: Result) -> str:
     """The headline without the flagged blocks; empty if none was flagged."""
     if result.undisturbed is None:
         return ""
-    response = result.experiment.response
-    return f"without the noisy blocks: {conclusion_headline(result.undisturbed, result.confidence, response=response)}"
+    said, again = (
+        conclusion_headline(found, result.confidence, response=result.experiment.response)
+        for found in (result.conclusion, result.undisturbed)
+    )
+    return f"without the noisy blocks: {'the same' if said == again else again}"

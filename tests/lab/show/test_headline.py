@@ -14,6 +14,7 @@ from rich.console import Console
 from corescale.api.results import concluded
 from corescale.cli.output import exit_code
 from corescale.conclude import policy
+from corescale.conclude.answers.candidates import Flaky
 from corescale.conclude.answers.recommendation import Recommendation, recommend
 from corescale.conclude.answers.scaling import scan
 from corescale.conclude.conclusion import conclude
@@ -27,7 +28,7 @@ from corescale.errors import ExitCode
 from corescale.records import Configuration, Record
 from corescale.show import columns, terminal, text
 from corescale.show.exchange import markdown
-from corescale.show.headline import beside, headline, recommendation, stop
+from corescale.show.headline import beside, headline, recommendation, stop, undisturbed
 from corescale.show.naming import label
 from corescale.show.result import Result
 from support import samples
@@ -263,6 +264,22 @@ def test_a_capped_launch_is_not_called_a_failure() -> None:
     Console(file=out, width=200).print(terminal.render(concluded(made, experiment, {}, {})))
     assert f"capped: {label(other)}: 1 time, was stopped after 3 s" in out.getvalue()
     assert "failed" not in out.getvalue()
+
+
+def test_what_failed_at_times_and_looked_faster_contradicts_nothing() -> None:
+    found = samples.tune_result(2).conclusion
+    assert isinstance(found, Recommendation)
+    kept = dataclasses.replace(found, winner=found.baseline, gain=None, proved=False, confirmation=None)
+    other = next(c.configuration for c in found.candidates if c.configuration != found.baseline)
+    flaky = dataclasses.replace(kept, flaky=Flaky(other, 1.08, 1, 2))
+    assert "nothing tried so far looks faster than" in recommendation(kept)
+    assert "nothing that never failed so far looks faster than" in recommendation(flaky)
+    assert "looked 1.08x faster and failed in 1 of 2 launches" in recommendation(flaky)
+
+
+def test_a_second_answer_of_the_same_words_is_said_once() -> None:
+    found = samples.scan_result()
+    assert undisturbed(dataclasses.replace(found, undisturbed=found.conclusion)) == "without the noisy blocks: the same"
 
 
 @pytest.mark.parametrize(("levels", "said"), [((1, 2), "from .* at n=1 to .* at n=2$"), ((), "the program: ")])
