@@ -30,7 +30,7 @@ from support.processes import FIXTURE
         (["tune", "-f", "level=", "--", "true", "{level}"], ExitCode.USAGE, ["-f: factor 'level' has no level"]),
         (["scan", "--threads", "0", "--", "true"], ExitCode.USAGE, ["at least 1"]),
         (["scan", "--", "no-such-program-here"], ExitCode.PROGRAM, ["no-such-program-here", "check the spelling"]),
-        (["scan", "--", "./plain"], ExitCode.PROGRAM, ["is not a program", "write the program that reads it"]),
+        (["scan", "--", "./plain"], ExitCode.PROGRAM, ["is not a program", "write what reads it first"]),
         (["scan", "--", "./script"], ExitCode.PROGRAM, ["may not be executed", "chmod +x ./script"]),
         (["scan", "--", "/"], ExitCode.PROGRAM, ["folder"]),
         (["tune", "--allocators", "/etc/hostname", "--", "true"], ExitCode.USAGE, ["/etc/hostname"]),
