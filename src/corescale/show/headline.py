@@ -172,7 +172,9 @@ def failed(found: Scan) -> str:
     row = max(never, key=lambda row: (row is found.serial, row.p))
     others, write = [other for other in found.rows if other.time.estimate > 0], text.quantity(found.response)
     launches = "the only launch" if row.launches == 1 else f"each of {row.launches} launches"
-    more = f", as at {text.count(len(never) - 1, 'more level')}" if len(never) > 1 else ""
+    same = [other for other in never if other is not row]
+    where = at(found, same[0]) if len(same) == 1 else f"{len(same)} more levels"
+    more = f", as at {where}" if same else ""
     rest = f"; {at(found, others[0])} took {text.join(write(others[0].time))}" if len(others) == 1 else ""
     return f"{at(found, row)}: {launches} {row.ended or 'failed'}{more}{rest}"
 

@@ -120,6 +120,8 @@ def test_a_level_that_never_succeeds_says_how_it_ended_in_the_first_line() -> No
     assert headline(concluded(mixed, experiment, {}, {})).startswith(
         "2 threads: each of 3 launches failed; 1 thread took"
     )
+    both = failing(experiment, lambda _: True, status="failed", exit_code=1)
+    assert headline(concluded(both, experiment, {}, {})).endswith("failed with exit code 1, as at 1 thread")
 
 
 def _with_one_pair(*seconds: float) -> tuple[Experiment, tuple[Configuration, ...], list[Record]]:
