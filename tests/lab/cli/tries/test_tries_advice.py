@@ -135,7 +135,7 @@ TRIES: tuple[Try, ...] = (
         'corescale: .* failed with exit code 1; make the program work; output = "inherit" shows what it wrote',
     ),
     study("half", text=STUDY.replace("true {n}", "test {n} = 1")),
-    ("corescale study run -q half.toml", 3, "1 thread n=2: each of 2 launches failed with exit code 1; "),
+    ("corescale study run -q half.toml", 3, "n=2: each of 2 launches failed with exit code 1; "),
     study("hook", '[hooks]\nprepare = "echo > x"\n'),
     ("corescale study check hook.toml", 2, "corescale: hooks.prepare: '>' in 'echo > x' is .*, or add shell = true"),
     study("typo", '[hooks]\nprepare = "tuoch x"\n'),
