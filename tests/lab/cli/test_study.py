@@ -160,7 +160,7 @@ def test_changed_outputs_are_shown_over_the_same_records(ran: Path, folder: Path
     assert again.returncode == ExitCode.OK, again.stderr
     assert list(rows(folder / "again" / "launches.csv")[0])[-1] == "Speed" and "Dozing longer" in again.stdout
     (folder / "third.toml").write_text(STUDY.replace("length", "width"))
-    refused(inside("report", "run", "--study", "third.toml"), ExitCode.USAGE, "varies width, not length")
+    refused(inside("report", "run", "--study", "third.toml"), ExitCode.USAGE, "varies width, the run varies length")
 
 
 def test_a_run_of_scan_is_shown_and_recorded_as_a_study_of_the_same_factors(
