@@ -138,7 +138,9 @@ void loop_record::learn_gain(double elapsed_ns, double serial_ns) noexcept {
   if (in_a_row < 2 || (!is_later_try && -mean * static_cast<float>(seen) < least_loss))
     return losses.store(1, std::memory_order_relaxed);
   losses.store(static_cast<std::uint8_t>(in_a_row), std::memory_order_relaxed);
-  const double lost = is_later_try ? elapsed_ns / serial_ns - 1 : 0;
+  // Of the last two losses the smaller, as one may be due to another program.
+  const double least = std::min<double>(elapsed_ns, lost_ns.load(std::memory_order_relaxed));
+  const double lost = is_later_try ? least / serial_ns - 1 : 0;
   const auto pause = static_cast<std::uint32_t>(
       std::clamp<double>(calls_for_a_loss * lost, sample_every << in_a_row, longest_pause));
   const std::uint32_t until = calls.load(std::memory_order_relaxed) + pause;

@@ -138,6 +138,21 @@ TEST(ForkOrAlone, ARaceThatIsLostAfterOneThatWasWonIsRunAgain) {
   EXPECT_EQ(loop.record.iteration_alone_ns(5), 5);
 }
 
+TEST(ForkOrAlone, OneTryThatTakesVeryLongByChanceDoesNotPutOffTheNext) {
+  detail::loop_record record;
+  const auto fork = [&](double times) {
+    record.begin_call();
+    record.learn_gain(times * 2000, 2000);
+  };
+  for (const double times : {1.3, 1.3, 1000.}) {
+    while (!record.may_fork()) record.begin_call();
+    fork(times);
+  }
+  int calls = 0;
+  for (; !record.may_fork(); ++calls) record.begin_call();
+  EXPECT_LE(calls, 256);
+}
+
 /// How many of 20 late calls of a loop run on two threads, if an iteration takes long behind one of the other thread.
 int shared_calls_of_a_contended_loop() {
   any_team crew = make_team(2);
