@@ -95,13 +95,9 @@ class loop_body {
   void keep(const Callable& callable) noexcept {
     static_assert(is_kept<Callable>);
     std::memcpy(room_.data(), &callable, sizeof callable);
-    call_ = &call<Callable>;
-  }
-
-  /// Begins on a cache line, so that the loop over a short body does not cross one. If it does, an iteration takes a cycle more.
-  template <class Callable>
-  [[gnu::aligned(64)]] static void call(const std::byte* room, std::uint64_t begin, std::uint64_t end) {
-    (*reinterpret_cast<const Callable*>(room))(begin, end);
+    call_ = [](const std::byte* room, std::uint64_t begin, std::uint64_t end) {
+      (*reinterpret_cast<const Callable*>(room))(begin, end);
+    };
   }
 
   alignas(void*) std::array<std::byte, most_bytes> room_{};
