@@ -72,9 +72,17 @@ def judged(records: Sequence[Record], experiment: Experiment) -> dict[Configurat
 
 
 def broken(records: Sequence[Record], experiment: Experiment) -> dict[Configuration, str]:
-    """The configurations that break a constraint, and how."""
-    found = judged(records, experiment).items()
-    return {c: bad[0].said for c, each in found if (bad := [one for one in each if one.state == "breaks"])}
+    """The configurations that break a constraint, and how; also those of which every launch was stopped too early."""
+    found = judged(records, experiment)
+    stopped = {r.configuration for r in records if r.status == "capped"} - {*found}
+    unknown = {
+        c: f"{each.metric} is not known, as no launch ended"
+        for each in experiment.tuning.constraints[:1]
+        for c in stopped
+    }
+    return unknown | {
+        c: bad[0].said for c, each in found.items() if (bad := [one for one in each if one.state == "breaks"])
+    }
 
 
 def not_shown(records: Sequence[Record], experiment: Experiment, configuration: Configuration) -> tuple[str, ...]:

@@ -256,12 +256,17 @@ class Race:
         return block
 
     def _cap(self) -> float | None:
-        """The time after which a launch is capped; None if the response is not the time."""
+        """The time after which a launch is capped, by those shown to meet all constraints; None if the response is not
+        the time.
+        """
         if self.experiment.response != "wall":
             return None
-        out, walls = self.standing.eliminated, dict[Configuration, list[float]]()
+        judged = constraints.judged(self.records, self.experiment).items()
+        meets = {c for c, each in judged if all(one.state == "meets" for one in each)}
+        fit = meets if self.experiment.tuning.constraints else set(self._everyone)
+        walls = dict[Configuration, list[float]]()
         for record in self.records:
-            if record.ok and record.phase != "rehearse" and record.configuration not in out:
+            if record.ok and record.phase != "rehearse" and record.configuration in fit - {*self.standing.eliminated}:
                 walls.setdefault(record.configuration, []).append(record.wall)
         return self.options.cap * min(map(statistics.median, walls.values())) if walls else None
 

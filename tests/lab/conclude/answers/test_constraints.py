@@ -113,3 +113,24 @@ def test_the_answer_says_what_it_is_not_shown_to_meet() -> None:
     assert "; bytes not shown to be <= 1.04x baseline: 1.033x" in recommendation(answer)
     sized = [100.0] * 6
     assert recommend([*launches(experiment, sized, sized), *fresh[:0]], experiment).not_shown == ()
+
+
+def test_only_a_launch_that_is_shown_to_meet_all_constraints_caps_others() -> None:
+    """A fast baseline that breaks them must not stop the slower launch that meets them."""
+    experiment = limited("bytes<=90")
+
+    def cap(now: list[float], other: list[float]) -> float | None:
+        block = Race.of(launches(experiment, now, other), experiment).next_block()
+        assert block is not None
+        return block.cap
+
+    assert cap([100], [80]) is None
+    assert cap([80, 80, 80], []) == pytest.approx(3.0)
+
+
+def test_a_configuration_of_which_no_launch_ended_is_no_answer() -> None:
+    experiment = limited()
+    now, b = configurations(experiment)
+    records = [record(now, 1.0, metrics={"bytes": 100.0}), record(b, 0.5, status="capped", metrics={"bytes": 1.0})]
+    assert broken(records, experiment) == {b: "bytes is not known, as no launch ended"}
+    assert recommend(records, experiment).chosen == now

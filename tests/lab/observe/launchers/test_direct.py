@@ -47,7 +47,7 @@ def test_a_command_that_is_not_found_says_where_it_was_looked_for(experiment: Ma
         direct(experiment("no-such-program"), two_cores)
     with pytest.raises(ProgramError, match=r"\./nothing: no such file; looked for /.*/nothing"):
         direct(experiment("./nothing"), two_cores)
-    with pytest.raises(ProgramError, match="/etc/passwd: is not a program; write the program"):
+    with pytest.raises(ProgramError, match="/etc/passwd: is not a program; write what reads it first"):
         direct(experiment("/etc/passwd"), two_cores)
     with pytest.raises(ProgramError, match="is a folder"):
         direct(experiment("/etc"), two_cores)
