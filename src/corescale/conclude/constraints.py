@@ -74,15 +74,11 @@ def judged(records: Sequence[Record], experiment: Experiment) -> dict[Configurat
 def broken(records: Sequence[Record], experiment: Experiment) -> dict[Configuration, str]:
     """The configurations that break a constraint, and how; also those of which every launch was stopped too early."""
     found = judged(records, experiment)
-    stopped = {r.configuration for r in records if r.status == "capped"} - {*found}
-    unknown = {
-        c: f"{each.metric} is not known, as no launch ended"
-        for each in experiment.tuning.constraints[:1]
-        for c in stopped
-    }
-    return unknown | {
-        c: bad[0].said for c, each in found.items() if (bad := [one for one in each if one.state == "breaks"])
-    }
+    bad = {c: [one.said for one in each if one.state == "breaks"] for c, each in found.items()}
+    if experiment.tuning.constraints:
+        unknown = f"{experiment.tuning.constraints[0].metric} is not known, as no launch ended"
+        bad |= {r.configuration: [unknown] for r in records if r.status == "capped" and r.configuration not in found}
+    return {c: said[0] for c, said in bad.items() if said}
 
 
 def not_shown(records: Sequence[Record], experiment: Experiment, configuration: Configuration) -> tuple[str, ...]:

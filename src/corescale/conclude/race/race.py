@@ -256,17 +256,20 @@ class Race:
         return block
 
     def _cap(self) -> float | None:
-        """The time after which a launch is capped, by those shown to meet all constraints; None if the response is not
-        the time.
+        """The time after which a launch is capped: a multiple of the least median of those that meet all constraints.
+
+        None if no launch is shown to meet them, or if the response is not the time.
         """
         if self.experiment.response != "wall":
             return None
-        judged = constraints.judged(self.records, self.experiment).items()
-        meets = {c for c, each in judged if all(one.state == "meets" for one in each)}
-        fit = meets if self.experiment.tuning.constraints else set(self._everyone)
+        fit = set(self._everyone)
+        if self.experiment.tuning.constraints:
+            judged = constraints.judged(self.records, self.experiment).items()
+            fit = {c for c, each in judged if all(one.state == "meets" for one in each)}
+        fit.difference_update(self.standing.eliminated)
         walls = dict[Configuration, list[float]]()
         for record in self.records:
-            if record.ok and record.phase != "rehearse" and record.configuration in fit - {*self.standing.eliminated}:
+            if record.ok and record.phase != "rehearse" and record.configuration in fit:
                 walls.setdefault(record.configuration, []).append(record.wall)
         return self.options.cap * min(map(statistics.median, walls.values())) if walls else None
 
