@@ -168,11 +168,11 @@ __attribute__((noinline)) auto rarely(std::size_t size, Call call, Own instead) 
   }
   Thread& thread = *local.thread;
   const std::int64_t weight = sampled ? local.gap : 1;
+  local.in_ticks = 0;  // a tick while the last call was booked is no part of this one
   local.in_allocator = true;
   auto result = call();
   const std::uint64_t passed = cycles() - began;
   std::uint64_t length = without_look(passed - std::min(passed, local.in_ticks));
-  local.in_ticks = 0;
   if (sampled && length > longest) length = longest;
   thread.allocating += static_cast<std::int64_t>(length) * weight;
   if (const std::uint64_t one = cycles_of_a_fault(); one && length >= one)
