@@ -16,6 +16,8 @@ STATISTICS: dict[Statistic, Callable[..., Floats]] = {"mean": np.mean, "median":
 RESAMPLES = 1999
 SEED = 20_200_714
 """A fixed seed, so that equal records give equal intervals."""
+MOSTLY_FINITE = 0.9
+"""Share of draws that must have a ratio; others lack reference launches, or these are 0."""
 
 
 def bootstrapped(values: npt.ArrayLike, statistic: Statistic = "mean", confidence: float = 0.95) -> Interval:
@@ -61,6 +63,8 @@ def bootstrapped_ratio(
     if launches < 2 or names.size < 2:
         return Interval(estimate, None, None, None, launches)
     ratios = finite(drawn(np.random.default_rng(SEED).integers(names.size, size=(RESAMPLES, names.size))))
+    if ratios.size < MOSTLY_FINITE * RESAMPLES:
+        return Interval(estimate, None, None, None, launches)
     low, high = np.quantile(ratios, [(1 - confidence) / 2, (1 + confidence) / 2])
     return Interval(estimate, float(low), float(high), confidence, launches)
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, wilcoxon
 
-from corescale.conclude import stats, two_samples
+from corescale.conclude import percentiles, stats, two_samples
 from corescale.conclude.policy import should_stop
 from corescale.conclude.stats import Interval, hodges_lehmann, signed_rank_p
 from corescale.declare.stop import Stop
@@ -213,3 +213,10 @@ def test_the_interval_of_two_samples_covers() -> None:
 def test_the_interval_of_a_share_is_scipys(part: int, whole: int) -> None:
     asked = binomtest(part, whole).proportion_ci(method="wilson")
     assert ends(stats.share(part, whole)) == pytest.approx((asked.low, part / whole, asked.high), abs=1e-12)
+
+
+def test_a_ratio_to_a_reference_that_is_0_or_mostly_absent_has_no_interval() -> None:
+    blocks = np.arange(3)
+    nothing = percentiles.bootstrapped_ratio([((blocks, [1.0, 2.0, 3.0]), (blocks, [0.0, 0.0, 0.0]))])
+    absent = percentiles.bootstrapped_ratio([(([0, 0], [1.0, 1.0]), ([1, 1], [2.0, 2.0]))])
+    assert nothing.low is absent.low is None and absent.estimate == 0.5

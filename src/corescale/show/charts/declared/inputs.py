@@ -216,8 +216,9 @@ Ratio = TypeVar("Ratio", float, "pd.Series[float]")
 
 
 def relative(wanted: outputs.Normalise, ratio: Ratio) -> Ratio:
-    """A ratio to the reference as the chart shows it: inverted, or less 1."""
-    return (ratio**-1 if wanted.inverse else ratio) - wanted.less_one
+    """A ratio to the reference as the chart shows it: inverted (infinite for 0), or less 1."""
+    with np.errstate(divide="ignore"):
+        return (np.float64(1) / ratio if wanted.inverse else ratio) - wanted.less_one
 
 
 def natural(level: Level) -> tuple[bool, Sequence[str | float]]:
