@@ -32,7 +32,7 @@ SHORT = 0.010
 """seconds; in shorter launches, starting the process is a large part of the time"""
 
 HALTED = "a signal stopped a process of it, which cannot go on by itself"
-"""why a launch did not end, as its `tail` has it"""
+"""why a launch with `halted` processes did not end"""
 
 CONTINUE = "let it stop no process, or let it send SIGCONT"
 """what to do about it"""
@@ -80,6 +80,10 @@ class Ended(Protocol):
     @property
     def leftovers(self) -> int:
         """Processes that ran on after its end until they were killed."""
+
+    @property
+    def halted(self) -> int:
+        """Its processes that a signal had stopped at its time limit."""
 
 
 def reason(said: str) -> str:
@@ -140,7 +144,7 @@ def outcome(record: Ended) -> str:
         "ok": "succeeded",
         "failed": f"failed with exit code {record.exit_code}" if record.exit_code else "failed",
         "signal": f"was killed by {_signal(number)}",
-        "timeout": f"did not end, and was killed after {record.wall:.3g} s",
+        "timeout": f"did not end{f' ({HALTED})' * bool(record.halted)}, and was killed after {record.wall:.3g} s",
         "not-started": "could not be started",
         "check": f"broke its own check {broken}".strip(),
         "output-differs": "wrote another output than the first launch (--same-output)",

@@ -220,6 +220,8 @@ class Record:
     """known variables that its programs read; None if nothing recorded env reads"""
     leftovers: int = 0
     """processes that outlived the main one and were killed"""
+    halted: int = 0
+    """processes that a signal had stopped at the time limit"""
     looks: Annotated[tuple[PositiveInt, ...], AfterValidator(_growing)] = ()
     """numbers of confirmation pairs at the first two looks, as planned before the first pair; one for one look"""
     warnings: tuple[str, ...] = ()

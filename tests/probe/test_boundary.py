@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pytest
 
-from corescale.endings import HALTED
+from corescale.endings import HALTED, ending
 from corescale.errors import ExitCode
 from corescale.observe.spawn import Spawner, SpawnReport, SpawnRequest, bounds
 from support.processes import FIXTURE, SPAWNER, alive, eventually, spawn
@@ -430,7 +430,8 @@ while time.process_time() < 0.2: pass"""
     @pytest.mark.parametrize("script", ["kill -STOP $$", "kill -TSTP $$", "sh -c 'kill -STOP $$'; true"])
     def test_a_program_that_stops_itself_is_said_to(self, script: str) -> None:
         report = spawn("sh", "-c", f"echo of its own >&2; {script}", timeout=0.5)
-        assert (report.status, report.halted, report.tail) == ("timeout", 1, HALTED)
+        assert (report.status, report.halted, report.tail) == ("timeout", 1, "of its own\n")
+        assert ending(report) == f"did not end ({HALTED}), and was killed after {report.wall:.3g} s: of its own"
         assert spawn("sleep", "1000", timeout=0.2).halted == 0
 
     def test_one_that_the_program_asks_to_end_was_killed(self) -> None:

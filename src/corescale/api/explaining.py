@@ -135,7 +135,7 @@ class Launches:
         count = f"launch {self.made} of {max(self.made, self.planned)}"
         self.watch(f"{count} with the profiler: {shlex.join(launch.argv)}")
         try:
-            seen = profiled(launch, chosen.layout.threads_per_rank, self.experiment.timeout, stdin, ranked)
+            seen = profiled(launch, chosen.layout.threads_per_rank, self.experiment.timeout, stdin, ranked, self.note)
         finally:
             self.watch("")
         self._reports.append(seen.report)

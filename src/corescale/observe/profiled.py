@@ -4,6 +4,7 @@
 import math
 import os
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,8 +49,10 @@ def profiled(
     timeout: float | None = None,
     stdin: Path | None = None,
     ranked: tuple[SpawningLauncher, Layout] | None = None,
+    note: Callable[[str], object] = lambda _: None,
 ) -> Profiled:
-    """Makes one launch. `ranked`: the launcher of ranks, and the layout. Raises ProgramError if nothing starts."""
+    """Makes one launch. `ranked`: the launcher of ranks, and the layout. `note`: see Spawner.spawn. Raises
+    ProgramError if nothing starts."""
     sweep()
     with Scratch(launch) as scratch:
         changes = dict(launch.variables)
@@ -61,7 +64,7 @@ def profiled(
             argv=launch.command, environment=changes, affinity=launch.affinity or (), timeout=timeout, stdin=stdin
         )
         launcher, layout = ranked or (None, Layout())
-        report = Spawner().spawn(launcher.through(request, layout, scratch) if launcher else request)
+        report = Spawner().spawn(launcher.through(request, layout, scratch) if launcher else request, note)
         wall, cpu, ended = report.wall, report.user + report.system, time.time()
         if launcher:
             report, ranks = launcher.ended(report, scratch)

@@ -159,6 +159,7 @@ def ended(
         peak_memory_floor=max((each.peak_memory_floor for each in ranks.values()), default=0),
         peak_memory_error=max((each.peak_memory_error for each in ranks.values()), default=0),
         leftovers=report.leftovers + sum(each.leftovers for each in ranks.values()),
+        halted=report.halted + sum(each.halted for each in ranks.values()),
         survivors=tuple({*report.survivors, *(pid for each in ranks.values() for pid in each.survivors)}),
     )
     late = [each for each in ranks.values() if each.status == "timeout"]
@@ -167,8 +168,7 @@ def ended(
     if report.status == "timeout":
         outside = "".join(RULE.split(report.tail)[::2])  # mpirun's own messages are between rules
         own = [line for line in outside.splitlines(keepends=True) if not (chatter and chatter.match(line))]
-        said = report.tail if report.halted else _last_words(ranks, chatter) or "".join(own)
-        return replace(report, tail=said), ranks
+        return replace(report, tail=_last_words(ranks, chatter) or "".join(own)), ranks
     failed = [rank for rank, each in ranks.items() if each.status in FAILURES]
     first = min((*failed, *undetected), key=lambda rank: (_reported(scratch, rank), rank), default=-1)
     if report.status == "failed" and first in undetected:

@@ -17,7 +17,7 @@ from corescale.declare.factors import no_range
 from corescale.declare.grid import baseline, configurations, first, reference, untyped
 from corescale.declare.plan import Block, Invocation
 from corescale.declare.stop import CONFIRM_BLOCKS
-from corescale.endings import CONTINUE, HALTED, ending, names_error, not_started, spoiled, too_short
+from corescale.endings import CONTINUE, ending, names_error, not_started, spoiled, too_short
 from corescale.errors import (
     AfterwardsError,
     BudgetEndedError,
@@ -380,7 +380,7 @@ class _Loop:
             return f"add {ROOT} to the command, or set OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
         if record.status == "timeout":
             limit = "--budget" if self._budget_kills() else self.experiment.typed("--timeout")
-            return CONTINUE if HALTED in record.tail else f"give it more time by a larger {limit}, or less work"
+            return CONTINUE if record.halted else f"give it more time by a larger {limit}, or less work"
         parameters = (factor.name for factor in self.experiment.factors if factor.kind == "parameter")
         ranges = (no_range(name, record.configuration.get(name)) for name in parameters)
         if meant := next(filter(None, ranges), ""):

@@ -17,7 +17,7 @@ from corescale.observe.spawn.spawner import TAIL
 from corescale.records import Noise, Record, Status
 
 AS_REPORTED = ("started", "wall", "wall_kind", "user", "system", "cpu_kind", "peak_memory", "peak_memory_kind",
-               "tree_memory", "tree_memory_kind", "leftovers")  # fmt: skip
+               "tree_memory", "tree_memory_kind", "leftovers", "halted")  # fmt: skip
 """fields of a record that are copied from the report"""
 
 

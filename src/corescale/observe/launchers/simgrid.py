@@ -56,7 +56,8 @@ UNFINISHED = {
 ENDED_ALL = "a rank ended the whole simulation, as by _exit(0)"
 CRITICAL = re.compile(r"\[root/CRITICAL\] (.+)")
 """matches the reason why SimGrid itself failed, which a backtrace follows"""
-OF_PROGRAM = ("status", "exit_code", "signal", "step", "errno", "leftovers", "survivors", "started", "wall", "tail")
+OF_PROGRAM = ("status", "exit_code", "signal", "step", "errno", "leftovers", "halted", "survivors", "started", "wall",
+              "tail")  # fmt: skip
 """fields of a report that describe the program; the others describe the simulator"""
 FORK_JOIN = "CORESCALE_FORK_JOIN"
 """variable with the seconds that a parallel loop takes besides its work; with the suffix _NAME, for one threading

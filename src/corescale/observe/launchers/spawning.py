@@ -278,15 +278,16 @@ class SpawningLauncher(Launcher):
             prove=prove,
             memory_group=self._experiment.cgroup == "auto",
         )
-        report = self._slot.spawner.spawn(self.through(request, layout, scratch))
+        report = self._slot.spawner.spawn(self.through(request, layout, scratch), self._note)
         self._timeouts.launched()
         if report.status == "cancelled":
             raise KeyboardInterrupt
         outcome, found = self.ended(report, scratch)
         if outcome.status == "timeout" and longest < usual:  # a rank may end before the program that started it
             what = f"the budget ended during a launch ({shlex.join(launch.argv)})"
-            remedy = CONTINUE if HALTED in outcome.tail else "give it more time by a larger --budget"
-            raise BudgetEndedError(f"{what}{f': {HALTED}' * (HALTED in outcome.tail)}", where="--budget", remedy=remedy)
+            more = "give it more time by a larger --budget"
+            why, remedy = (f": {HALTED}", CONTINUE) if outcome.halted else ("", more)
+            raise BudgetEndedError(f"{what}{why}", where="--budget", remedy=remedy)
         if report.survivors:
             self._survivors.update(report.survivors)
             self._note(f"{len(report.survivors)} processes of {shlex.join(launch.argv)} cannot be killed, and run on")

@@ -3,6 +3,7 @@
 
 import ctypes
 import functools
+import itertools
 import os
 import signal
 import time
@@ -32,9 +33,9 @@ def now() -> int:
     return int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
 
 
-def children() -> set[int]:
-    """The children of this process, if the kernel lists them. (A hook may have begun them within this tick.)"""
-    found = (path.read_text().split() for path in Path("/proc/self/task").glob("*/children"))
+def children(of: int | str = "self") -> set[int]:
+    """The children of a process, if the kernel lists them. (A hook may have begun them within this tick.)"""
+    found = (path.read_text().split() for path in Path(f"/proc/{of}/task").glob("*/children"))
     with suppress(OSError):
         return {int(pid) for pids in found for pid in pids}
     return set()
@@ -48,9 +49,27 @@ def running(processes: Collection[int]) -> int:
 
 def is_stopped(process: int) -> bool:
     """Whether a signal has stopped the process."""
+    return _state(process) == "T"
+
+
+def halted(process: int) -> tuple[int, ...]:
+    """The living descendants of a process, if a signal has stopped every one of them; else none. While a child runs,
+    this looks at no others."""
+    found: list[int] = []
+    for parent in itertools.chain([process], found):  # which grows
+        for child in children(parent):
+            state = _state(child)
+            if state not in "TZX":
+                return ()
+            found += [child] * (state == "T")
+    return tuple(found)
+
+
+def _state(process: int) -> str:
+    """The state of a process; X if it has gone."""
     with suppress(OSError):
-        return _process(process, Path(f"/proc/{process}/stat").read_bytes()).state == "T"
-    return False
+        return _process(process, Path(f"/proc/{process}/stat").read_bytes()).state
+    return "X"
 
 
 def end(since: int, spared: Collection[int], *, of_this_session: bool = False) -> int:

@@ -8,12 +8,11 @@ import functools
 import json
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import TypeAdapter, ValidationError
 
-from corescale.endings import HALTED
 from corescale.errors import CorescaleError
 from corescale.records import Bound
 
@@ -160,10 +159,9 @@ _STEPS = {
 def parse(text: bytes) -> SpawnReport:
     """Parses the spawner's line; raises CorescaleError for anything else, which is a defect."""
     try:
-        report = _adapter().validate_python(json.loads(text))
+        return _adapter().validate_python(json.loads(text))
     except (ValueError, ValidationError) as error:
         raise CorescaleError(f"a report that cannot be read: {error}", where="spawn") from error
-    return replace(report, tail=HALTED) if report.halted else report
 
 
 @functools.cache

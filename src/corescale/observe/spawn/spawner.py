@@ -10,7 +10,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
@@ -94,8 +94,9 @@ class Spawner:
         if running is not None:
             running.send_signal(signal.SIGTERM)
 
-    def spawn(self, request: SpawnRequest) -> SpawnReport:
-        """Runs the program to its end; raises only if the spawner itself is missing or fails."""
+    def spawn(self, request: SpawnRequest, note: Callable[[str], object] = lambda _: None) -> SpawnReport:
+        """Runs the program to its end; raises only if the spawner itself is missing or fails. `note` is told once if
+        the program waits for a signal to continue it."""
         if self._cancelled:
             return SpawnReport(status="cancelled")
         self._program = self._program or native.find("corescale-spawn")
@@ -109,7 +110,7 @@ class Spawner:
             return SpawnReport(status="not-started", step=step, errno=error.errno)
         with reader as pipe:
             longest = math.inf if request.timeout is None else request.timeout + request.grace + PATIENCE
-            text, complaint = self._collect(running, pipe, time.monotonic() + longest)
+            text, complaint = self._collect(running, pipe, time.monotonic() + longest, note)
         if not text:
             wall = time.monotonic() - clock
             fallen = self._fallen(running.returncode, complaint, begun, older)
@@ -135,11 +136,13 @@ class Spawner:
         _LIVE.add(running.pid)
         return running, os.fdopen(reader, "rb")
 
-    def _collect(self, running: "subprocess.Popen[bytes]", pipe: IO[bytes], until: float) -> tuple[bytes, bytes]:
+    def _collect(
+        self, running: "subprocess.Popen[bytes]", pipe: IO[bytes], until: float, note: Callable[[str], object]
+    ) -> tuple[bytes, bytes]:
         try:
             if self._cancelled:
                 running.send_signal(signal.SIGTERM)
-            return _read(pipe, running, until), running.communicate()[1]
+            return _read(pipe, running, until, note), running.communicate()[1]
         except BaseException:
             _end(running)
             raise
@@ -198,9 +201,10 @@ PATIENCE = 30.0
 """Seconds from the launch's limit until the spawner is killed. (Traced by its program, it would wait for ever.)"""
 
 
-def _read(pipe: IO[bytes], running: "subprocess.Popen[bytes]", until: float) -> bytes:
-    """The spawner's report. `until`: time by the monotonic clock after which the spawner is killed."""
-    ready, found = select.poll(), bytearray()
+def _read(pipe: IO[bytes], running: "subprocess.Popen[bytes]", until: float, note: Callable[[str], object]) -> bytes:
+    """The spawner's report. `until`: time by the monotonic clock after which the spawner is killed. `note`: see
+    Spawner.spawn."""
+    ready, found, noted = select.poll(), bytearray(), False
     ready.register(pipe, select.POLLIN)
     while True:
         if not ready.poll(1000 * STOPPED):
@@ -208,6 +212,10 @@ def _read(pipe: IO[bytes], running: "subprocess.Popen[bytes]", until: float) -> 
                 running.kill()
             elif orphans.is_stopped(running.pid):
                 running.send_signal(signal.SIGCONT)
+            elif not noted and (halted := orphans.halted(running.pid)):
+                noted = True
+                processes = " ".join(map(str, halted))
+                note(f"a signal (such as SIGSTOP) has stopped the program: kill -CONT {processes} continues it")
         elif part := os.read(pipe.fileno(), 1 << 16):
             found += part
         else:

@@ -260,9 +260,9 @@ def test_a_resumed_run_proves_nothing_again(
     class Counting(Spawner):
         proofs = 0
 
-        def spawn(self, request: SpawnRequest) -> SpawnReport:
+        def spawn(self, request: SpawnRequest, note: Callable[[str], object] = lambda _: None) -> SpawnReport:
             Counting.proofs += request.prove
-            return super().spawn(request)
+            return super().spawn(request, note)
 
     for count in (1, 2):
         with store.open_run(e, two_cores, tmp_path / "runs") as folder:

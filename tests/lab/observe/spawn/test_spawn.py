@@ -3,6 +3,7 @@
 
 import errno
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -32,6 +33,23 @@ class TestEnd:
         assert spawn("true").status == "ok"
         report = spawn("sh", "-c", "exit 3")
         assert (report.status, report.exit_code, report.signal) == ("failed", 3, None)
+
+    @pytest.mark.parametrize("script", ["kill -STOP $$; exit 3", "(kill -STOP 0); exit 3"])
+    def test_one_that_a_signal_stopped_is_noted_once_with_what_continues_it(self, script: str) -> None:
+        notes: list[str] = []
+
+        def note(said: str) -> None:
+            notes.append(said)
+            for process in re.findall(r"\d+", said):
+                os.kill(int(process), signal.SIGCONT)
+
+        assert Spawner().spawn(SpawnRequest(("sh", "-c", script)), note).exit_code == 3
+        assert len(notes) == 1 and "kill -CONT" in notes[0]
+
+    def test_one_of_which_a_process_is_not_stopped_is_not_noted(self) -> None:
+        notes: list[str] = []
+        Spawner().spawn(SpawnRequest(("sh", "-c", "sh -c 'kill -STOP $$' & sleep 1.3")), notes.append)
+        assert notes == []
 
     @pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGKILL, signal.SIGTERM])
     def test_signal(self, number: signal.Signals) -> None:
