@@ -76,17 +76,26 @@ def together(parts: Sequence[Part]) -> tuple[Experiment, tuple[Record, ...]]:
             raise UsageError(f"cannot be seen together: {other}", where="report", remedy="give runs of one experiment")
     factors = [_merged(name, parts) for name in (factor.name for factor in first.factors)]
     machine = Factor(name="machine", kind="parameter", levels=tuple(dict.fromkeys(part.machine for part in parts)))
-    stop = Stop(rule="replicates", confidence=first.stop.confidence)
     rates = {part.machine: rate for part in parts if (rate := part.experiment.study.bandwidth.get(""))}
     changed = {
         "verb": "study",
         "factors": (*factors, machine),
-        "stop": stop,
+        "stop": _stop(parts),
         "baseline": first.baseline.model_copy(update={"returns": False}),
         "tuning": first.tuning.model_copy(update={"constraints": ()}),
         "study": first.study.model_copy(update={"bandwidth": rates}),
     }
     return first.model_copy(update=changed), tuple(_records(parts))
+
+
+def _stop(parts: Sequence[Part]) -> Stop:
+    """As many blocks as there are. If a run went on until its findings were decided, its looks divide the error."""
+    confidence = parts[0].experiment.stop.confidence
+    decided = [part.experiment.stop for part in parts if part.experiment.stop.rule == "decided"]
+    if not decided:
+        return Stop(rule="replicates", confidence=confidence)
+    longest = max(decided, key=lambda stop: stop.max_blocks)
+    return Stop(rule="decided", min_blocks=longest.min_blocks, max_blocks=longest.max_blocks, confidence=confidence)
 
 
 def _said(part: Part, of_one_machine: bool) -> Iterator[str]:

@@ -2,11 +2,13 @@
 """A study that goes on until its findings are decided: looks, what is launched, and what an answer rests on."""
 
 import itertools
+from dataclasses import replace
 from typing import NoReturn
 
 import pytest
 
 from corescale.conclude import policy
+from corescale.conclude.answers import several_machines
 from corescale.conclude.answers.findings import Answer
 from corescale.conclude.answers.study import answers, foresee, study, together, useful
 from corescale.conclude.conclusion import conclude
@@ -67,6 +69,19 @@ def test_what_is_decided_is_launched_no_more_and_stays_decided() -> None:
     )
     assert said["close"].verdict in ("equal", "holds") and made[1] in experiment.stop.looks
     assert decision(records, experiment).reason == "decided"
+
+
+def test_a_run_beside_another_machines_has_the_answers_that_it_has_alone() -> None:
+    experiment = asked(
+        FASTER.model_copy(update={"each": ("machine",)}), CLOSE.model_copy(update={"each": ("machine",)})
+    )
+    records = play(experiment, truth, Decided(experiment), 0.06)
+    alone = study(records, asked(FASTER, CLOSE)).answers
+    part = several_machines.Part("here", experiment, records)
+    joined, all_records = several_machines.together([part, replace(part, machine="there")])
+    here = [one for one in study(all_records, joined).answers if one.at["machine"] == "here"]
+    said = [[(one.verdict, one.ratio) for one in made if isinstance(one, Answer)] for made in (alone, here)]
+    assert said[0] == said[1] and len(said[0]) == 2
 
 
 def test_a_conclusion_works_its_answers_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
