@@ -168,6 +168,15 @@ def test_one_launch_has_no_deviation() -> None:
     assert rows[0]["stddev"] == "0.0"
 
 
+def test_cpu_times_that_a_simulation_does_not_know_are_absent() -> None:
+    made = samples.records(samples.scan_experiment(), samples.amdahl(), 3, change=lambda c, b: {"origin": "simulated"})
+    result = samples.scan_result(made=made)
+    found = json.loads(exchange.EXPORTERS["json"](result))["results"]
+    assert {(entry["user"], entry["system"]) for entry in found} == {(None, None)}
+    (row, *_) = csv.DictReader(io.StringIO(exchange.EXPORTERS["csv"](result)))
+    assert (row["user"], row["system"], float(row["mean"]) > 0) == ("", "", True)
+
+
 def test_records_csv_has_every_launch() -> None:
     result = samples.RESULTS["failing tune"]()
     rows = list(csv.DictReader(io.StringIO(exchange.EXPORTERS["records"](result))))

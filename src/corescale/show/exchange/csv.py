@@ -23,7 +23,7 @@ def export(result: Result) -> str:
 
     def cells(row: Benchmark) -> Iterator[object]:
         yield result.named(row.command, row.configuration)
-        yield from (value or 0.0 for value in summary(row).values())
+        yield from (summary(row) | ({"stddev": 0.0} if len(row.times) == 1 else {})).values()
         yield from (row.parameters.get(name, "") for name in parameters)
         yield from _own(table, table.rows.get(row.configuration))
 

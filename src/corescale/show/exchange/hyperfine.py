@@ -6,6 +6,7 @@ fields for them. `--json` prints everything.
 """
 
 import json
+import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -64,15 +65,17 @@ def _name(result: Result, configuration: Configuration) -> str:
     return template.fill([str(given)], values)[0] if known else str(given)
 
 
-def summary(benchmark: Benchmark) -> Mapping[str, float | None]:
-    """hyperfine's eight numbers, in seconds, over the launches; stddev is None for one launch."""
+def summary(benchmark: Benchmark) -> dict[str, float | None]:
+    """hyperfine's seven numbers, in seconds, over the launches; stddev is None for one launch, and CPU times are if a
+    simulation does not know them."""
     times, counted = benchmark.times, benchmark.counted
+    known = not any(math.isnan(record.cpu) for record in counted)
     return {
         "mean": statistics.fmean(times),
         "stddev": statistics.stdev(times) if len(times) > 1 else None,
         "median": statistics.median(times),
-        "user": statistics.fmean(record.user for record in counted),
-        "system": statistics.fmean(record.system for record in counted),
+        "user": statistics.fmean(record.user for record in counted) if known else None,
+        "system": statistics.fmean(record.system for record in counted) if known else None,
         "min": min(times),
         "max": max(times),
     }
