@@ -146,9 +146,10 @@ def _answer(
     for name, side in finding.sides.items():
         if not sides[name]["_log"].notna().any():
             return missing(finding, at, _unmeasured(finding, marked, sides[name], {**finding.where, **at, **side}))
-    if "b" in sides and rows["_a"].equals(rows["_b"]):
-        return missing(finding, at, f"{said(finding.a)} and {said(finding.b or {})} are the same launches here")
     compared, chosen = rows[rows["_a"] | rows["_b"]] if "b" in sides else sides["a"], ""
+    same = f"{said(finding.a)} and {said(finding.b or {})} are the same launches here"
+    if why := same if "b" in sides and rows["_a"].equals(rows["_b"]) else off_line(compared):
+        return missing(finding, at, why)
     if finding.best:
         sides["b"], chosen = best(sides["b"], finding.best)
     shape = int(rows["_cell"].max()) + 1, int(rows["_block"].max()) + 1
@@ -222,6 +223,13 @@ def logarithms(rows: "pd.DataFrame", finding: Finding) -> "pd.Series":
     return -relative if finding.normalise.inverse else relative
 
 
+def off_line(rows: "pd.DataFrame") -> str:
+    """Why these rows have no ratio to a straight line: it is not above 0 in some blocks. Empty if it is in all."""
+    lost = rows[np.isinf(rows["_log"])]
+    of, without = (len(each[BLOCK].drop_duplicates()) for each in (rows, lost))
+    return f"its straight line is not above 0 at these levels, in {without} of {of} blocks" if without else ""
+
+
 def _compared(rows: "pd.DataFrame", logs: "pd.Series", finding: Finding) -> "pd.Series":
     """The values that are averaged for each side: logarithms, or y itself if the claim is about a difference."""
     if not finding.difference:
@@ -233,14 +241,15 @@ def _compared(rows: "pd.DataFrame", logs: "pd.Series", finding: Finding) -> "pd.
 
 
 def _reference(rows: "pd.DataFrame", normalise: Normalise, where: Selection) -> "pd.Series":
-    """The references: launches as in `where`, but with the levels of `to`, or the straight line through two of them."""
+    """The references: launches as in `where`, but with the levels of `to`, or the straight line through two of them
+    (minus infinity where it is not above 0)."""
     if normalise.line is None:
         return _means(rows, normalise, {**where, **normalise.to})
     name, *ends = normalise.line
     first, last = (_means(rows, normalise, {**where, **normalise.to, name: end}).map(np.exp) for end in ends)
     share = (rows[name].astype("float64") - ends[0]) / (ends[1] - ends[0])
-    straight = first + (last - first) * share
-    return straight.where(straight > 0).map(np.log, na_action="ignore")
+    with np.errstate(divide="ignore"):
+        return (first + (last - first) * share).clip(lower=0).map(np.log, na_action="ignore")
 
 
 def _means(rows: "pd.DataFrame", normalise: Normalise, chosen: Selection) -> "pd.Series":

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from corescale.conclude import stats
+from corescale.conclude.answers import findings
 from corescale.conclude.answers.claim_verdicts import absent, judge, lacking, said
 from corescale.conclude.answers.findings import BLOCK, Answer, groups, launched, logarithms, missing, references
 from corescale.conclude.frame import selected
@@ -45,7 +46,7 @@ def _answer(
     rows: "pd.DataFrame", found: "pd.DataFrame", experiment: Experiment, finding: Finding, at: Mapping[str, Level]
 ) -> Answer:
     rows = rows.assign(machine=rows["_machine"]) if "_machine" in rows else rows
-    if why := lacking(rows, finding.needs):
+    if why := lacking(rows, finding.needs) or findings.off_line(rows):
         return missing(finding, at, why)
     confidence = experiment.stop.confidence
     levels: list[tuple[str, Interval]] = []

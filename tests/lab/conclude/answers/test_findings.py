@@ -138,6 +138,20 @@ def test_normalising_compares_how_they_scale() -> None:
     assert speed.ratio.estimate == pytest.approx(1.2 / 1.5)
 
 
+def test_a_straight_line_below_0_gives_no_answer() -> None:
+    """From load 1 to 4 the time falls to a third, so that a straight line is below 0 at load 16, in most blocks."""
+    to = asked(a={"load": 16}, b=None, normalise={"to": {"load": (1, 4)}, "within": ("threads", "allocator")})
+
+    def falling(c: Configuration) -> float:
+        return {1: 1.0, 4: 0.79, 16: 0.5}[int(c["load"])]
+
+    made = records(EXPERIMENT, falling, 8, noise=0.05)
+    (answer,) = answers(frame(made, EXPERIMENT), EXPERIMENT, to)
+    assert (answer.verdict, answer.why[:32]) == ("not on this machine", "its straight line is not above 0")
+    (less,) = answers(frame(made, EXPERIMENT), EXPERIMENT, to.model_copy(update={"a": {"load": 4}}))
+    assert less.ratio.estimate == pytest.approx(1)
+
+
 def test_a_difference_of_overheads_is_in_their_unit() -> None:
     """1 + f is 1.3 x 4 / 1.2 x 1.2 / 1.5 for mimalloc and 1.3 x 4 for the system: threads share nothing here."""
     normalise = {"to": {"threads": 1}, "within": ("allocator", "load")}
