@@ -92,8 +92,8 @@ def ledger(
     wall = max(wall, *([_span(mains)] if shared else [main.wall for main in mains]))
     each = [allocating(main) for main in mains]
     rows, unseen, still = (_together if shared else _apart)(mains, [one.estimate for one in each], wall, stolen)
-    unqueued = unseen if shared and any(main.unqueued for main in mains) else 0.0
-    _attribute_less(rows, max(unprofiled, unqueued))
+    blocked = rows[LedgerRow.BLOCKED]
+    _attribute_less(rows, unprofiled)
     threads = mains[0].processors if shared else sum(main.processors for main in mains)
     known = unprofiled == 0 and not any(main.unqueued for main in mains)
     return Ledger(
@@ -104,7 +104,7 @@ def ledger(
         burnt=sum(map(_burnt, mains)),
         allocating=sampled(each, rows[LedgerRow.ALLOCATING]),
         serial=mains[0].alone - still if len(mains) == 1 and threads > 1 and known else None,
-        unseen=min(unseen, rows[LedgerRow.BLOCKED]),
+        unseen=max(0.0, unseen - (blocked - rows[LedgerRow.BLOCKED])),  # before what a call explains
         efficiency=efficiency(mains, threads, wall, stolen) if known else None,
         notes=tuple(notes(mains, profiles, others, known=unprofiled == 0)),
         work=work,
@@ -219,6 +219,8 @@ def _together(mains: Sequence[Profile], allocating: Sequence[float], wall: float
     take(LedgerRow.QUEUED, sum(thread.queued for thread in threads))
     for state in _WAITS:
         take(ROW_OF[state], sum(thread.spent.get(state, 0.0) for thread in threads))
+    if any(main.unqueued for main in mains):
+        take(LedgerRow.UNATTRIBUTED, left)
     taken = min(stolen, left)
     rows[LedgerRow.QUEUED] += taken
     rows[LedgerRow.BLOCKED] += left - taken

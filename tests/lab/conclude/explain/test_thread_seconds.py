@@ -91,6 +91,21 @@ def test_what_the_host_took_is_no_wait_that_a_call_explains() -> None:
         assert ledger(seen, 1.0, stolen=0.8).rows[LedgerRow.QUEUED] == pytest.approx(0.0)
 
 
+def test_waits_that_are_moved_are_first_those_that_no_call_explains() -> None:
+    """A thread computed for 1 s of 4, was blocked by a call for 2, and out of sight for 1."""
+    one = replace(
+        profile(thread(wall=4.0, cpu=1.0, spent={"blocked": 2.0}), processors=1, wall=4.0, active=2.0, blocked=2.0),
+        stacks=(StackTimes((1,), {"blocked": 2.0}),),
+    )
+    for missing, left in ((0.5, 0.5), (1.0, 0.0), (2.0, 0.0)):
+        assert ledger([one], 4.0, unprofiled=missing).unseen == pytest.approx(left)
+    unread = replace(one, unqueued=True)
+    for seen in ([unread], [replace(unread, processors=2), replace(unread, process=2, processors=2)]):
+        found = ledger(seen, 5.0)  # of which a second is before or after them
+        rows = [found.rows[row] for row in (LedgerRow.BLOCKED, LedgerRow.UNATTRIBUTED)]
+        assert (*rows, found.unseen) == pytest.approx((2.0 * len(seen), 2.0 * len(seen), 0.0))
+
+
 def test_more_threads_than_cores_cost_nothing_that_the_launch_does_not_have() -> None:
     """Four threads on two cores: each waits half of the time, and no slot is lost."""
     threads = [thread(cpu=0.5, queued=0.5) for _ in range(4)]
