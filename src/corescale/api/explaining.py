@@ -17,14 +17,14 @@ from corescale.conclude.answers.verdict import compare
 from corescale.conclude.explain.changes import CHANGES, WORTH, Swap, swaps, worth_swapping
 from corescale.conclude.explain.comparison import affordable, compared, middle
 from corescale.conclude.explain.explanation import Explanation, explanation
-from corescale.conclude.explain.ledger import Ledger, ledger, outside, ranks_as_typed
+from corescale.conclude.explain.ledger import Ledger, ledger, mains_of, outside, ranks_as_typed
 from corescale.conclude.explain.notes import seen_to_the_end
 from corescale.declare import command_line, grid, template
-from corescale.declare.catalogue import openmp, space
+from corescale.declare.catalogue import elf, openmp, space
 from corescale.declare.experiment import Experiment
 from corescale.declare.request import ScanRequest
 from corescale.endings import ending, left_running, spoiled, too_short
-from corescale.errors import CorescaleError, InconclusiveError
+from corescale.errors import CorescaleError, InconclusiveError, InterruptedRunError
 from corescale.machine import Machine
 from corescale.observe import hooks, launchers, store
 from corescale.observe.launchers.spawning import SpawningLauncher
@@ -33,7 +33,7 @@ from corescale.observe.spawn import SpawnReport
 from corescale.observe.symbols import Symbols
 from corescale.records import Configuration
 from corescale.show.explain_json import as_json
-from corescale.show.naming import label
+from corescale.show.naming import counted, label
 
 UNSEEN = "no library could be loaded into it: it is linked statically, set-user-id, or bypasses the C library"
 FULL = "a trace had too little room: free 17 MB of disk in the temporary folder (TMPDIR), or raise ulimit -f"
@@ -65,7 +65,7 @@ class Found:
     ok: bool
     """whether the program succeeded"""
     late: CorescaleError | KeyboardInterrupt | None = None
-    """the error or Ctrl-C that ended the launches that test causes"""
+    """the error or Ctrl-C after which no more launches were made"""
 
 
 def found(
@@ -89,9 +89,10 @@ def found(
         note(f"left out: {reason}")
     if request.out:
         store.must_hold_runs(Path(request.out))
-    seen, made = largest(Launches(experiment, machine, note, watch), limited.stop.budget)
-    late: CorescaleError | KeyboardInterrupt | None = None
-    if swap and seen.report.status == "ok" and not request.shell:
+    launches = Launches(experiment, machine, note, watch)
+    seen, made = largest(launches, limited.stop.budget)
+    late: CorescaleError | KeyboardInterrupt | None = launches.interrupted
+    if swap and seen.report.status == "ok" and not (request.shell or late):
         try:
             asked = replace(request, timeout=None)
             possible = _possible(experiment, seen, machine)
@@ -99,7 +100,9 @@ def found(
             made = replace(made, swaps=swapped)
         except InconclusiveError as error:  # the answer does not need them
             note(f"nothing was swapped: {error.where} {error.what}")
-        except CorescaleError as error:  # what is known by now is shown first
+        except InterruptedRunError as error:
+            late = error.__cause__ if isinstance(error.__cause__, KeyboardInterrupt) else error
+        except (CorescaleError, KeyboardInterrupt) as error:  # what is known by now is shown first
             late = error
         room = SHARE_OF_BUDGET * (limited.stop.budget or math.inf)
         try:
@@ -120,6 +123,8 @@ class Launches:
     def __init__(self, experiment: Experiment, machine: Machine, note: Note, watch: Watch = unwatched) -> None:
         self.experiment, self.machine, self.note, self.watch = experiment, machine, note, watch
         self.made, self.planned = 0, 1
+        self.interrupted: KeyboardInterrupt | None = None
+        """the Ctrl-C after which a result needs no more launches"""
         self._reports: list[SpawnReport] = []
 
     def one(self, chosen: Configuration, *, one_cpu: bool = False) -> Profiled:
@@ -140,8 +145,7 @@ class Launches:
             self.watch("")
         self._reports.append(seen.report)
         if seen.report.status != "ok":
-            p = chosen.layout.p
-            self.note(f"{shlex.join(launch.argv)} {ending(seen.report)} at {p} thread{'s' * (p > 1)}")
+            self.note(f"{shlex.join(launch.argv)} {ending(seen.report)} at {counted(chosen)}")
             if said := spoiled(self._reports, "a script that starts it"):
                 self.note(said)
         return seen
@@ -181,9 +185,12 @@ def largest(launches: Launches, budget: float | None = None) -> tuple[Profiled, 
     if serial is not None and seen.report.status == "ok":
         each = affordable(took, room)
         launches.planned = 2 * each
-        for other, one in map(pair, range(1, each)):
-            every += [other] if other.report.status == "ok" else []
-            ledgers += [one] if one is not None else []
+        try:
+            for other, one in map(pair, range(1, each)):
+                every += [other] if other.report.status == "ok" else []
+                ledgers += [one] if one is not None else []
+        except KeyboardInterrupt as end:
+            launches.interrupted = end
     seen, made = explained(every, most, ledgers)
     cores = launches.machine.default_max_threads * most.layout.nodes
     return seen, replace(made, ledger=replace(made.ledger, cores_available=cores if most.layout.p > cores else None))
@@ -210,6 +217,8 @@ def explained(
             f"no symbols of {', '.join(lost)}: removed or changed since it was launched, so its places are addresses"
         )
         found = replace(found, ledger=replace(found.ledger, notes=(*found.ledger.notes, lacks)))
+    if seen.profiles:
+        found = replace(found, is_cpp=any(elf.is_cpp(Path(one.executable)) for one in mains_of(seen.profiles)))
     return seen, replace(found, most_threads=None, in_use={}, over_time=(), stretches=()) if _unseen(seen) else found
 
 

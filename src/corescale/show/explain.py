@@ -87,26 +87,31 @@ def _about(row: str, shown: Shown) -> str:
         parts.append(f"[{sampled['low']:.{places}f}, {sampled['high']:.{places}f}]")
     if row == LedgerRow.COMPUTING and shown["compared"]:
         inflated = rows[LedgerRow.INFLATED]
-        parts.append("as at 1 thread" if inflated["share"] >= SHOWN else _beyond(inflated, places))
+        parts.append(f"as at {_one(shown)}" if inflated["share"] >= SHOWN else _beyond(inflated, places, _one(shown)))
     elif row != LedgerRow.COMPUTING:
-        parts.append(_beyond(rows[row], places))
+        parts.append(_beyond(rows[row], places, _one(shown)))
     return ", ".join(filter(None, parts))
 
 
-def _beyond(row: Shown, places: int) -> str:
-    """The difference to the same work with one thread."""
+def _one(shown: Shown) -> str:
+    """`1 thread`, or `1 rank` if each rank has one thread."""
+    return "1 rank" if shown.get("ranks", 1) == shown["threads"] > 1 else "1 thread"
+
+
+def _beyond(row: Shown, places: int, one: str) -> str:
+    """The difference to the same work with `one` thread or rank."""
     found = row.get("beyond_one_thread")
     if not found or not found["n"]:
         return ""
     seconds, low, high = (found[name] for name in ("seconds", "low", "high"))
     if low is None:
-        more = f"{seconds:.{places}f} more than at 1 thread, by too few launches: noise may explain it"
-        return more if seconds > 0 else "not more than at 1 thread, by too few launches"
+        more = f"{seconds:.{places}f} more than at {one}, by too few launches: noise may explain it"
+        return more if seconds > 0 else f"not more than at {one}, by too few launches"
     if low > 0:
-        return f"{seconds:.{places}f} [{low:.{places}f}, {high:.{places}f}] more than at 1 thread"
+        return f"{seconds:.{places}f} [{low:.{places}f}, {high:.{places}f}] more than at {one}"
     if high < 0:
-        return f"{-seconds:.{places}f} [{-high:.{places}f}, {-low:.{places}f}] less than at 1 thread"
-    return f"as at 1 thread: {seconds:+z.{places}f} [{low:+z.{places}f}, {high:+z.{places}f}]"
+        return f"{-seconds:.{places}f} [{-high:.{places}f}, {-low:.{places}f}] less than at {one}"
+    return f"as at {one}: {seconds:+z.{places}f} [{low:+z.{places}f}, {high:+z.{places}f}]"
 
 
 def _serial(shown: Shown) -> Iterator[str]:
@@ -204,7 +209,9 @@ IN_CPP = {
 def _in_cpp(shown: Shown) -> Iterator[str]:
     """Suggests the C++ library, if it can reduce the row in which most time is lost, and that row exceeds the noise of
     one launch. Programs of one thread each, which those that are not known may be, wait at no barrier of threads, but
-    for the end of a child."""
+    for the end of a child. Results of earlier versions do not say whether the program is in C++."""
+    if shown.get("is_cpp") is False:
+        return
     lost = {row: found["share"] for row, found in shown["rows"].items() if row not in NO_CAUSE}
     most = LedgerRow(max(lost, key=lambda row: lost[row]))
     beyond = shown["rows"][most].get("beyond_one_thread")

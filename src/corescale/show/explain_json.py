@@ -151,6 +151,7 @@ class Result(_Part):
     cores_used: Seconds
     compared: bool
     most_threads: Annotated[int, Field(ge=0)] | None = None
+    is_cpp: bool | None = None
     rows: dict[LedgerRow, _Row]
     spinning_in_waits: Seconds
     serial: _Serial | None = None
@@ -183,6 +184,7 @@ def as_json(found: Explanation, command: Sequence[str] = ()) -> dict[str, Any]:
         "cores_used": ledger.cores,
         "compared": ledger.compared,
         "most_threads": found.most_threads,
+        "is_cpp": found.is_cpp,
         "rows": {row: _row(row, ledger, found) for row in ledger.rows},
         "spinning_in_waits": ledger.burnt,
         "serial": None if ledger.serial is None else {"seconds": ledger.serial, "sites": found.alone},

@@ -22,7 +22,7 @@ from corescale.conclude.explain.ledger import Ledger
 from corescale.conclude.explain.rows import LedgerRow
 from corescale.conclude.stats import Interval
 from corescale.declare.request import ScanRequest
-from corescale.errors import InconclusiveError
+from corescale.errors import InconclusiveError, InterruptedRunError
 from corescale.machine import Machine
 from corescale.observe import other_runs
 from support.profiles import undisturbed
@@ -194,6 +194,35 @@ def test_a_program_that_fails_beside_itself_is_not_split(tmp_path: Path) -> None
     once = f"mkdir {tmp_path}/here || exit 7; sleep 0.05; rmdir {tmp_path}/here"
     with pytest.raises(InconclusiveError, match="a copy failed with exit code 7"):
         split("sh", "-c", once)
+
+
+@pytest.mark.parametrize("last", [1, 2, 3])
+def test_an_interruption_leaves_the_launches_of_whole_pairs(last: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = explaining.Launches.one
+
+    def interrupted(self: explaining.Launches, *given: Any, **also: Any) -> Any:
+        if self.made == last:
+            raise KeyboardInterrupt
+        return one(self, *given, **also)
+
+    monkeypatch.setattr(explaining.Launches, "one", interrupted)
+    asked = ScanRequest(threads="1,2", budget="60s")
+    if last == 1:
+        with pytest.raises(KeyboardInterrupt):
+            explaining.found(asked, ["sleep", "0.01"], Machine.here(), print)
+        return
+    found, _ = explaining.found(asked, ["sleep", "0.01"], Machine.here(), print)
+    assert isinstance(found.late, KeyboardInterrupt)
+    assert found.shown["rows"] and not found.shown["swaps"]
+
+
+def test_an_interrupted_swap_is_an_interruption_of_explain(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise InterruptedRunError("corescale-runs/compare-1/1") from KeyboardInterrupt()
+
+    monkeypatch.setattr(explaining, "_swaps", interrupted)
+    found, _ = explaining.found(ScanRequest(threads="1", budget="1s"), ["true"], Machine.here(), print)
+    assert isinstance(found.late, KeyboardInterrupt)
 
 
 def test_an_interruption_leaves_the_ledger(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -204,6 +204,8 @@ class Explanation:
     """the blocks allocated: all of them first, then those of each size"""
     most_threads: int | None = None
     """the most threads that one program of the launch had in all; None if not all programs are known"""
+    is_cpp: bool | None = None
+    """whether a program with most of the CPU time is in C++; None if it is not known"""
 
 
 def explanation(ledger: Ledger, profiles: Sequence[tuple[Profile, Namer]], spans: Sequence[Span] = ()) -> Explanation:

@@ -57,6 +57,15 @@ def contains(path: Path, word: bytes) -> bool:
         return False
 
 
+CPP = (b"GLIBCXX_", b"CXXABI_", b"libc++.so")
+"""bytes of an executable that uses a library of C++: versions of GCC's, and the name of LLVM's"""
+
+
+def is_cpp(path: Path) -> bool:
+    """Whether an executable itself uses a library of C++, and so is no program of another language or interpreter."""
+    return any(contains(path, word) for word in CPP)
+
+
 @cache
 def _native() -> tuple[int, bool, str]:
     """The target of this interpreter; measured programs are assumed to have the same."""

@@ -143,6 +143,11 @@ AFRESH: tuple[Try, ...] = (
         "corescale: interrupted; what was measured is kept in anew/.* .corescale report.$",
     ),
     (
+        "timeout --preserve-status -s INT 4 corescale explain -q -t 1 --out none -- sleep 9",
+        130,
+        "corescale: interrupted; no launch is kept$",
+    ),
+    (
         "trap '' HUP; rm -r cut; corescale scan -q -r 4 -t 1 --out cut -- sleep 0.3 &"
         f" {UNTIL_MEASURED}; kill -HUP $!; wait $!",
         0,

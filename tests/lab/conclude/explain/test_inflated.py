@@ -90,6 +90,8 @@ def test_parts_are_shown_the_largest_first_and_only_sharing_has_a_remedy_in_cpp(
     (line,) = [line for line in lines(shown) if line.startswith("  inflated computing: ")]
     assert line.startswith(f"  inflated computing: {largest} 0.60 [0.00, 0.70]; ")
     assert any("in C++" in line for line in lines(shown)) == advised
+    assert not any("in C++" in line for line in lines(shown | {"is_cpp": False}))
+    assert any(line.endswith(" more than at 1 rank") for line in lines(shown | {"ranks": 2}))
     assert sum(part["seconds"] for part in shown["inflated_parts"]) == pytest.approx(0.8)
     earlier = {name: value for name, value in shown.items() if name != "inflated_parts"}
     assert not any(line.startswith("  inflated computing: ") for line in lines(earlier))
