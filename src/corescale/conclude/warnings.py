@@ -3,7 +3,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -13,6 +13,7 @@ from corescale.conclude import noise
 from corescale.conclude.response import Step, median
 from corescale.conclude.two_samples import unpaired_ratio
 from corescale.declare import grid
+from corescale.declare.equivalent import detected, ineffective
 from corescale.declare.experiment import Experiment
 from corescale.declare.metric_sources import given_by
 from corescale.endings import left_running, outcome, too_short
@@ -40,7 +41,7 @@ def warnings(records: Sequence[Record], experiment: Experiment, width: float | N
     flags = noise.flag_launches(timed)
     bad = noise.disturbed(timed, flags)
     undisturbed = tuple(record for record in records if not record.timed or record.block not in bad)
-    busy, noisy = _flagged(flags, timed, width)
+    busy, noisy = _flagged(flags, timed, width, ineffective(experiment, detected(records)))
     told = timed or records  # a race with nothing to compare has only launches that precede its blocks
     failing, recorded = _recorded(told, experiment)
     wall = median([record.wall for record in timed if record.ok and record.origin != "simulated"])
@@ -91,8 +92,11 @@ def _quantised(records: Sequence[Record], experiment: Experiment) -> list[str]:
     ]
 
 
-def _flagged(flags: Sequence[noise.Flag], timed: Sequence[Record], width: float | None) -> tuple[list[str], list[str]]:
-    """A sentence on the first broken rule, which says what differences can still be seen; and a line for each rule."""
+def _flagged(
+    flags: Sequence[noise.Flag], timed: Sequence[Record], width: float | None, without: Collection[str]
+) -> tuple[list[str], list[str]]:
+    """A sentence on the first broken rule, which says what differences can still be seen; and a line for each rule.
+    `without`: factors that names leave out."""
     blocks = len({record.block for record in timed})
     busy, lines = list[str](), list[str]()
     for name in dict.fromkeys(flag.rule for flag in flags):
@@ -102,12 +106,12 @@ def _flagged(flags: Sequence[noise.Flag], timed: Sequence[Record], width: float 
         if not busy:
             unseen = "" if not width else f"; differences below {float(f'{100 * width:.2g}'):g}% mean nothing now"
             busy.append(f"machine busy: {says} ({hit} of {blocks} blocks){unseen}")
-        above = f"(above {rule.form.format(limit)}){_whose(of_rule, timed)}"
+        above = f"(above {rule.form.format(limit)}){_whose(of_rule, timed, without)}"
         lines.append(f"noise: {name}: {says}, in {hit} of {blocks} blocks {above}")
     return busy, lines
 
 
-def _whose(flags: Sequence[noise.Flag], timed: Sequence[Record]) -> str:
+def _whose(flags: Sequence[noise.Flag], timed: Sequence[Record], without: Collection[str]) -> str:
     """The configuration with the largest share of flagged launches compared with the others: it may cause the flags."""
     launches = Counter(record.configuration for record in timed)
     hit = Counter(timed[flag.launch].configuration for flag in flags)
@@ -115,8 +119,9 @@ def _whose(flags: Sequence[noise.Flag], timed: Sequence[Record]) -> str:
     others = len(timed) - launches[most]
     if not others or not most.label:
         return ""
+    name = Configuration(tuple(pair for pair in most.levels if pair[0] not in without)).label or most.label
     rest = f"{sum(hit.values()) - hit[most]} of {others} of the others"
-    return f"; in {hit[most]} of {launches[most]} launches of {most.label}, {rest}"
+    return f"; in {hit[most]} of {launches[most]} launches of {name}, {rest}"
 
 
 def _drift(records: Sequence[Record], experiment: Experiment) -> Iterator[str]:

@@ -157,8 +157,9 @@ BEYOND_LAUNCHES: Any = {
     "scaling": {"weak"},
     "baseline": {"allocator", "as_typed"},
 }
-"""Fields that change no launch: how results are shown; how long to measure, because a larger budget continues a run;
-and facts that were found rather than asked for, such as the shell's levels. If those facts differ, a new run starts."""
+"""Fields that change no launch: how results are shown; how long to measure, because a larger budget continues a run,
+except that a race without confirmation is another question; and facts that were found rather than asked for, such as
+the shell's levels. If those facts differ, a new run starts."""
 
 
 class Launching(Model):
@@ -178,6 +179,15 @@ class Launching(Model):
     output: str | None = None
     cgroup: Literal["auto", "off"] = "auto"
     """`auto`: each launch is in a control group of its own if one can be made; `off`: in the group of this process"""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_the_metric_that_every_launch_has(cls, values: Any) -> Any:
+        """Declares the metric of a response like `peak-memory`, which is short for `metric:peak-memory`."""
+        name = str(values.get("response", "")).removeprefix("metric:")
+        if name not in metric_sources.UNKEYED:
+            return values
+        return {**values, "response": f"metric:{name}", "metrics": {name: name, **(values.get("metrics") or {})}}
 
 
 IN_A_FILE = {
@@ -320,4 +330,5 @@ class Experiment(Launching):
         levels = tuple(pair for pair in self.baseline.levels if pair[0] not in given)
         typed = self.model_copy(update={"baseline": self.baseline.model_copy(update={"levels": levels})})
         said = typed.model_dump(mode="json", exclude=BEYOND_LAUNCHES | timeouts, exclude_defaults=True)
+        said |= {"confirms": False} if self.stop.rule == "race" and self.stop.confirm_pairs == 0 else {}
         return {name: value for name, value in said.items() if value != {}}

@@ -33,7 +33,7 @@ PATTERN = rf"^({'|'.join(UNKEYED)}|({_KEYED}):[A-Za-z_][\w.-]*)$"
 WRITTEN = tuple(f"{name}:{each.key}" if each.key else name for name, each in METRIC_SOURCES.items())
 """the sources as they are typed"""
 
-RESPONSE = r"^(wall|region:.+|metric:.+)$"
+RESPONSE = rf"^(wall|region:.+|metric:.+|{'|'.join(UNKEYED)})$"
 
 
 def source(text: str) -> str:
@@ -46,8 +46,6 @@ def source(text: str) -> str:
 
 def response(text: str) -> str:
     """The text; raises ValueError if it is no response."""
-    if text in UNKEYED:
-        raise ValueError(f"{text!r} is a source of metrics; write metric:x, and --metric x={text}")
     if not re.fullmatch(RESPONSE, text):
         raise ValueError(f"no response {text!r}; write wall, region:NAME, or metric:NAME of a declared metric")
     if re.fullmatch("metric:.*:(max|min)", text):

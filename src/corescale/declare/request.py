@@ -6,7 +6,7 @@ import itertools
 from dataclasses import dataclass, field
 from typing import Any
 
-from corescale.declare.metric_sources import WRITTEN
+from corescale.declare.metric_sources import UNKEYED, WRITTEN
 from corescale.declare.stop import MOST_BLOCKS
 from corescale.errors import UsageError
 
@@ -84,7 +84,10 @@ class Request(RunRequest):
     allocators: str = option("", "--allocators", metavar="auto|A,B", help="memory allocators, as -f allocator=A,B")
     baseline: str = option("", "--baseline", metavar="NAME=LEVEL,...", help="baseline levels (default: this shell's)")
     response: str = option(
-        "wall", "--response", metavar="WHAT", help="what is compared (less is better): wall, region:NAME, metric:NAME"
+        "wall",
+        "--response",
+        metavar="WHAT",
+        help=f"what is compared (less is better): wall, {', '.join(UNKEYED)}, region:NAME, metric:NAME",
     )
     metric: list[str] = option([], "--metric", metavar="NAME=SOURCE", help=f"also measure {', '.join(WRITTEN)}")
     max_runs: int = option(40, "-M", "--max-runs", metavar="N", help="at most N blocks (default 40)")

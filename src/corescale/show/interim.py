@@ -9,6 +9,7 @@ from corescale.conclude.race.answer import RaceAnswer
 from corescale.conclude.race.race import Race
 from corescale.conclude.response import table
 from corescale.conclude.stats import Interval, ratio_interval
+from corescale.declare.equivalent import detected, ineffective
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import untyped
 from corescale.records import Record, origins
@@ -38,26 +39,40 @@ def sentence(records: Sequence[Record], experiment: Experiment) -> str:
         return "nothing that was tried meets the constraint"
     if not said.regrets:
         return ""
+    name, gain = label(said.leader, ineffective(experiment, detected(records))), _gain(records, experiment, said)
+    slower = gain is not None and gain.estimate < 1
     unproved = f"{said.tried} of {said.of} tried; nothing is proved yet"
-    near = unproved if said.bound is None or said.bound > text.BOUND else nearness(said.bound, said.confidence)
-    return f"{label(said.leader)} leads{_gained(records, experiment, said)}, {near}"
+    known = said.bound is not None and said.bound <= text.BOUND and not slower
+    near = nearness(said.bound or 0.0, said.confidence) if known else unproved
+    return f"{name} {_led(experiment, said, gain)}, {near}"
 
 
-def _gained(records: Sequence[Record], experiment: Experiment, said: RaceAnswer) -> str:
-    """The gain in confirmation pairs, or, if there are none, in the blocks that picked the leader."""
-    now = current(untyped(experiment))
-    if said.leader == said.baseline:
-        return f" ({now})" if now != label(said.leader) else " (the baseline)"
-    if said.gain is not None:
-        return (
-            f", {versus(said.gain.ratio, experiment.response)} {now} by {text.count(said.pairs, 'confirmation pair')}"
-        )
+def _gain(records: Sequence[Record], experiment: Experiment, said: RaceAnswer) -> Interval | None:
+    """The leader's gain in confirmation pairs, or, if there are none, in the blocks that picked it; None if unknown."""
     times = table(records, experiment.response)
+    if said.leader == said.baseline:
+        return None
+    if said.gain is not None:
+        return said.gain.ratio
     if not {said.leader, said.baseline} <= {*times.configurations}:
-        return ""
+        return None
     seen = ratio_interval(times.column(said.baseline), times.column(said.leader))
-    about = versus(replace(seen, low=None, high=None), experiment.response)
-    return f", about {about} {now}, not confirmed" if seen.n else ""
+    return replace(seen, low=None, high=None) if seen.n else None
+
+
+def _led(experiment: Experiment, said: RaceAnswer, gain: Interval | None) -> str:
+    """`leads`, and the leader's gain; `looked fastest` if these launches show it slower than the baseline."""
+    now, pairs = current(untyped(experiment)), text.count(said.pairs, "confirmation pair")
+    if said.leader == said.baseline:
+        return f"leads ({now})" if now != label(said.leader) else "leads (the baseline)"
+    if gain is None:
+        return "leads"
+    much, how = f"{versus(gain, experiment.response)} {now}", f" by {pairs}" if said.gain else ", not confirmed"
+    much = f"{'' if said.gain else 'about '}{much}{how}"
+    if gain.estimate >= 1:
+        return f"leads, {much}"
+    looked = text.words(experiment.response).best
+    return f"looked {looked}, but {text.multiple(gain, experiment.response).verb} {much}"
 
 
 def versus(gain: Interval, response: str) -> str:

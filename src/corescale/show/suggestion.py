@@ -76,6 +76,8 @@ def _after_tune(result: Result, found: Recommendation) -> str:
         return ""
     if not found.decided or (found.winner != found.baseline and found.keep_baseline):
         most = result.experiment.stop.confirm_pairs
+        if most == 0:
+            return "the same command without --confirm 0 measures anew, and confirms the answer"
         more = "--confirm" if most is not None and result.confirmations >= most else "--budget"
         return f"the same command with a larger {more} goes on, and narrows the interval"
     tried = len(result.experiment.factors) > 1 or result.experiment.no_preload

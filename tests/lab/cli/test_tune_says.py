@@ -129,6 +129,28 @@ def test_what_is_known_so_far_names_the_gain_and_whether_it_is_confirmed() -> No
     assert interim.known(first, experiment) == "", "nothing leads before anything was compared"
 
 
+def test_a_leader_that_is_slower_in_its_pairs_does_not_lead() -> None:
+    experiment = tuning(budget="none")
+    records = play(experiment, truth, Race(experiment), noise=0.02)
+    leader = Race.of(records, experiment).answer().leader
+    slower = [dataclasses.replace(r, wall=3 * r.wall) if (r.phase, r.configuration) == ("confirm", leader) else r
+              for r in records]  # fmt: skip
+    assert re.search(
+        r" looked fastest, but is [\d.]+x \[.*\] slower than threads=4 block=1 mode=a by 6 confirmation pairs, .*"
+        "nothing is proved yet",
+        interim.known(slower, experiment),
+    )
+
+
+def test_an_interim_answer_names_no_threads_that_the_program_does_not_read() -> None:
+    request = TuneRequest(threads="1,2", factor=["mode=a,b"], budget="none")
+    experiment = command_line.tune(request, ["x {mode}"], MACHINE)
+    made = play(experiment, lambda c: 1.0 + (c["mode"] == "a"), Race(experiment), noise=0.02)
+    unread = [dataclasses.replace(r, reads=()) for r in made]
+    assert "threads=" not in interim.known(unread, experiment).partition(" leads")[0]
+    assert "threads=" in interim.known(made, experiment).partition(" leads")[0]
+
+
 @pytest.mark.parametrize(
     ("ratio", "says"), [(1.25, "1.25x [1.00, 1.56] faster"), (0.8, "1.25x [1.00, 1.56] slower"), (1.0, "1.00x")]
 )

@@ -165,7 +165,8 @@ class Folder:
         if self._before and len(self.records) == self._before:
             return f"shown from run {self.path.name}, nothing was measured: --fresh measures again"
         if self._before:
-            return f"continues run {self.path.name}, which had {self._before} of these {len(self.records)} launches"
+            had, now = (sum(record.timed for record in some) for some in (self.records[: self._before], self.records))
+            return f"continues run {self.path.name}" + (f", which had {had} of these {now} launches" if had else "")
         if (earlier := self._earlier) is None:
             return ""
         made = time.strftime("%H:%M", time.localtime(float(circumstances(earlier).get("created", 0))))

@@ -47,6 +47,12 @@ TRIES: tuple[Try, ...] = (
         0,
         ".* .continues run 1, which had 4 of these 14 launches",
     ),
+    (  # Launches to warm up count in neither number.
+        "corescale compare -q -w 1 -r 6 ./goes true >/dev/null; COLUMNS=300 corescale compare -q -w 1 -r 9 ./goes true"
+        " | grep -c -E 'which had 12 of these 18 launches|^9 blocks, 18 launches'",
+        0,
+        "2",
+    ),
     (
         "rm m keep; cp away goes; corescale compare -q -r 9 ./goes true",
         4,

@@ -31,6 +31,16 @@ TRIES: tuple[Try, ...] = (
         0,
         "1",
     ),
+    (  # A race without confirmation is another question than one with it.
+        "corescale tune -q --budget 8x --confirm 0 -t 1 -L s 1,5 -- sleep 0.0{s} | tail -1",
+        3,
+        "next: the same command without --confirm 0 measures anew, and confirms the answer$",
+    ),
+    (
+        "{ corescale tune -q --budget 8x -t 1 -L s 1,5 -- sleep 0.0{s} || test $? = 3; } | grep -c -E ' run 1'",
+        1,
+        "0",
+    ),
     (  # A launch has its hooks with it: 4 s buy less than 14 of them.
         "corescale tune --budget 4s -t 1 -P n 1 9 --prepare 'sleep 0.3' -- true {n} 2>&1 >/dev/null"
         " | grep -c -E 'in all, so the rest of --budget 4s buys about 1?[0-9] launch(es)?; 9 conf'",
