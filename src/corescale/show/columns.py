@@ -215,6 +215,7 @@ def _named(name: str, result: Result) -> tuple[Column, ...]:
         given = [c for c in given if c.name not in OF_P]
     if not text.is_time(response):
         given = [replace(c, format=AMOUNTS) if c.format is DECISION else c for c in given]
+        given = [replace(c, heading=text.of_response(c.heading, response)) for c in given]
     others = ((name, source) for name, source in result.experiment.metrics.items() if f"metric:{name}" != response)
     given += itertools.starmap(_metric, others)
     gated = isinstance(result.conclusion, tuple) and any(one.gate for one in result.conclusion)

@@ -346,7 +346,8 @@ def exploratory(found: Recommendation) -> str:
         if not sure
         else f" The ratio of {label(found.winner, found.ineffective)} comes only from confirmation pairs."
     )
-    return f"T(baseline) / T is exploratory: the best of many looks better than it is.{fresh}"
+    ratio = text.of_response("T(baseline) / T", found.response)
+    return f"{ratio} is exploratory: the best of many looks better than it is.{fresh}"
 
 
 def _allowed(found: Recommendation) -> Sequence[Candidate]:
@@ -391,10 +392,10 @@ def beside(found: Recommendation, *, rehearses: bool = False) -> list[str]:
         lines.append(_averaged("on average over its confirmation launches", means.ratio, slow, found.response))
     if (other := found.cheaper) is not None:
         worse = text.words(found.response).worse
-        lost = f"about {other.slower:.0%} {worse}" if other.slower >= 0.005 else f"no {worse}"
+        lost = f"about {other.slower:.0%} {worse}, but" if other.slower >= 0.005 else f"not {worse}, and"
         lines.append(
-            f"cheaper: {label(other.configuration, found.ineffective)}: {lost}, {other.fewer:.0%} fewer core-seconds"
-            f" ({text.count(other.blocks, 'block')})"
+            f"cheaper: {label(other.configuration, found.ineffective)} is {lost} uses {other.fewer:.0%} fewer"
+            f" core-seconds (by {text.count(other.blocks, 'block')})"
         )
     if found.tied_with:
         shown = [_tied(found, c, most) for c, most in found.tied_with[:TIES_SHOWN]]

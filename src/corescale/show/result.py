@@ -14,6 +14,7 @@ from corescale.conclude.conclusion import Concluded
 from corescale.conclude.stats import Interval, fewest_blocks
 from corescale.declare.experiment import Experiment
 from corescale.records import Configuration, Record, origins
+from corescale.show import text
 
 
 @dataclass(frozen=True)
@@ -77,8 +78,10 @@ class Result(Concluded):
         if isinstance(found, Scan):
             return "Speedup", {row.configuration: row.speedup for row in found.rows}
         if isinstance(found, Recommendation):
-            return "T(baseline) / T", {candidate.configuration: candidate.ratio for candidate in found.candidates}
-        return "T / T(reference)", {one.other: one.ratio for one in found}
+            ratio = text.of_response("T(baseline) / T", self.experiment.response)
+            return ratio, {candidate.configuration: candidate.ratio for candidate in found.candidates}
+        ratio = text.of_response("T / T(reference)", self.experiment.response)
+        return ratio, {one.other: one.ratio for one in found}
 
     def named(self, name: str, configuration: Configuration) -> str:
         """The name, with the origins of its numbers if they were not measured and the name does not say so. It is for

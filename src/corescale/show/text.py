@@ -139,6 +139,11 @@ def amount_of(response: str) -> str:
     return "time" if is_time(response) else clean(response.removeprefix("metric:"))
 
 
+def of_response(formula: str, response: str) -> str:
+    """A formula of T, such as `T / T(reference)`, with the metric's name in place of T if the response is a metric."""
+    return formula if is_time(response) else re.sub(r"\bT\b", lambda _: amount_of(response), formula)
+
+
 def quantity_name(response: str) -> str:
     """The column heading of a declared response."""
     source, _, name = response.partition(":")

@@ -69,6 +69,23 @@ def test_two_commands_say_that_less_is_better() -> None:
     assert len(headline(shown).split()) <= 25
 
 
+def test_ratios_name_the_metric() -> None:
+    shown = told(comparing("a", "b"), lambda c: 2.0 if c["command"] == "b" else 1.0)
+    assert "  score / score(reference)  " in printed(shown)
+    assert shown.ratios[0] == "score / score(reference)"
+
+
+def test_a_number_is_whole_however_narrow_the_terminal() -> None:
+    shown = told(comparing("a", "b"), lambda c: 2.0 if c["command"] == "b" else 1.0, 12345678)
+    for width in (24, 30, 40, 60):
+        console = Console(file=io.StringIO(), width=width)
+        console.print(terminal.render(shown))
+        text = str(console.file.getvalue())  # type: ignore[attr-defined]
+        numbers = re.findall(r"[\d.]+e[+]07", printed(shown))
+        assert numbers and all(number in text for number in numbers), text
+        assert max(map(len, text.splitlines())) <= width
+
+
 def test_no_output_calls_a_metric_fast_or_slow() -> None:
     compared = told(comparing("a", "b"), lambda c: 3.0 if c["command"] == "b" else 1.0)
     scanned = told(scanning(), lambda c: 1.0 * c.layout.p, 10)

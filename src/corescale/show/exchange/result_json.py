@@ -34,6 +34,7 @@ from corescale.conclude.stats import Interval, Regret
 from corescale.declare.experiment import Verb
 from corescale.records import Configuration, Layout, Level, Origin
 from corescale.show import columns, headline
+from corescale.show.columns import Column
 from corescale.show.result import Result
 
 Json = dict[str, Any]
@@ -108,7 +109,11 @@ OBJECTS: Mapping[str, Object] = {
     "Interval": _object(Interval, "estimate low high confidence n"),
     "Layout": _object(Layout, "t=threads_per_rank m=ranks_per_node n=nodes"),
     "Configuration": _object(Configuration, "", **CONFIGURATION),
-    "Row": _object(Row, "configuration p idle launches failures"),
+    "Row": _object(
+        Row,
+        "configuration idle launches failures",
+        p=Key(int | None, lambda found, _: found.p if found.counted else None, "null if no factor makes it"),
+    ),
     "Beyond": _object(Forecast, "p time=seconds", origin=_constant("extrapolated")),
     "Fit": _object(
         Fit, "model parameters residual identifiable warning measured", forecast=Key(Forecast | None, _forecast)
@@ -129,7 +134,12 @@ OBJECTS: Mapping[str, Object] = {
         forecast=Key(Forecast | None, _forecast),
     ),
     "Weak": _object(WeakScaling, "refusal lines"),
-    "Scan": _object(Scan, "response baseline p_ref curves weak", kind=_constant("scan")),
+    "Scan": _object(
+        Scan,
+        "response baseline curves weak",
+        kind=_constant("scan"),
+        p_ref=Key(int | None, lambda found, result: found.p_ref if result.experiment.makes_p else None),
+    ),
     "At": _tuple(at=str, ratio=float),
     "Against": _tuple(at=str, ratio=Interval),
     "Reached": _tuple(at=str, level=Interval),
@@ -245,8 +255,19 @@ def _json(kind: Any, found: Any, result: Result) -> Any:
 
 def _keys(name: str) -> Mapping[str, tuple[Key, Get]]:
     """Every key of an object, with the function that gives its value."""
-    made = {c.name: Key({**c.format.schema, "description": c.explained}, c.value) for c in columns.TABLES.get(name, ())}
+    made = {c.name: _column(c) for c in columns.TABLES.get(name, ())}
     return {**_own(name), **{key: (one, one.of) for key, one in made.items() if one.of}}
+
+
+def _column(column: Column) -> Key:
+    """The key of a column, which is null if it is about p and no factor makes p."""
+    said = {"description": column.explained}
+    if column.name not in columns.OF_P:
+        return Key({**column.format.schema, **said}, column.value)
+    return Key(
+        {"anyOf": [column.format.schema, NULL], **said},
+        lambda found, result: column.value(found, result) if result.experiment.makes_p else None,
+    )
 
 
 @functools.cache

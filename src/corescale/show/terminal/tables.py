@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.measure import Measurement
 from rich.table import Table
@@ -44,8 +45,8 @@ SHAPES = (
 
 @dataclass(frozen=True)
 class FirstThatFits:
-    """The table in the first shape in which no line is folded, or else in the last; below it, a note on what was left
-    out. Names longer than a third of a line are folded in any shape."""
+    """The table in the first shape in which no line is folded, or else in the last, or a list of its numbers if words
+    would be folded there; below it, a note on what was left out. Names longer than a third of a line are folded."""
 
     table: columns.Table
     heads: Callable[[Shape], tuple[Sequence[str], Sequence[str]]]
@@ -59,10 +60,21 @@ class FirstThatFits:
         tables = {shape: self._made(shape, options.max_width // 3) for shape in SHAPES}
         fitting = [s for s, t in tables.items() if Measurement.get(console, free, t).maximum <= options.max_width]
         shape = [*fitting, SHAPES[-1]][0]
-        yield tables[shape]
+        whole = Measurement.get(console, free, tables[shape]).minimum <= options.max_width
+        yield tables[shape] if whole else Text("\n").join(self._listed(shape))
         if omitted := [c.title for c in self.table.columns if shape.importance < c.importance < DOCUMENT]:
             names = ", ".join(map(text.clean, omitted))
             yield Text(f"{names}: in a wider terminal, or by --json", style="dim")
+
+    def _listed(self, shape: Shape) -> Iterable[Text]:
+        """A line for each row's name, and below it one for each number."""
+        shown, (before, behind) = self.table.upto(shape.importance), self.heads(shape)
+        heads = (*before, *(column.title for column in shown.columns), *behind)
+        for cells in self.rows(shown, shape):
+            for k, (head, cell) in enumerate(zip(heads, cells, strict=True)):
+                said = Text(" ").join(cell.split("\n"))
+                if said:
+                    yield Text.assemble("  " if k else "", head, ": " if k else " ", said)
 
     def _made(self, shape: Shape, most: int) -> Table:
         shown, (before, behind) = self.table.upto(shape.importance), self.heads(shape)
@@ -75,6 +87,10 @@ class FirstThatFits:
             )
         for cells in self.rows(shown, shape):
             table.add_row(*cells)
+        for column in table.columns:  # else rich would fold long words of some columns to keep blanks of others
+            words = " ".join(map(str, (column.header, *column.cells))).split()
+            longest = max(map(cell_len, words), default=0)
+            column.min_width = min(longest, column.max_width or longest)
         return table
 
 
