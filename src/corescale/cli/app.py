@@ -28,6 +28,8 @@ VERBS = {
 
 OF_A_PROGRAM = ("scan", "tune", "explain")
 """verbs whose words are one program and its arguments"""
+OF_COMMANDS = (*OF_A_PROGRAM, "compare", "doctor", "predict")
+"""verbs whose words behind `--` are commands"""
 
 NARROW = 80
 """columns below which a table of options would cut their names, so that the help is written without one"""
@@ -105,7 +107,7 @@ def _strict(make_parser: Any, context: Any) -> Any:
             if not getattr(each, "is_flag", False) and last in flags:
                 what = f"{last!r} stands where its value should"
                 raise UsageError(what, where=each.opts[0], remedy="give it a value")
-        if before:
+        if before and context.info_name in OF_COMMANDS:
             remedy = "drop it, quote it with the value of its option, or write it behind --"
             raise UsageError("belongs to no option and no command", where=words[0], remedy=remedy)
         return values, rest, order

@@ -54,9 +54,12 @@ Study = Annotated[str, typer.Argument(metavar="NAME|FILE", help="a study that sh
 )
 def run(words: list[str], request: StudyRequest) -> None:
     """Run or continue a study: corescale study run allocator_profile --levels threads=1,2"""
-    if len(words) != 1:
-        what = f"{len(words)} names are given ({', '.join(words)}), one is needed" if words else "a study is missing"
-        raise UsageError(what, where="study run", remedy="corescale study list names the studies that ship")
+    if not words:
+        remedy = "corescale study list names the studies that ship"
+        raise UsageError("a study is missing", where="study run", remedy=remedy)
+    if more := words[1:]:
+        what, remedy = "is more than the study that it takes", "--command CMD runs another program than the study's"
+        raise UsageError(what, where=f"study run: {shlex.join(more)}", remedy=remedy)
     must_be_writable(request)
     if request.replay:
         return replay(Path(words[0]), request)

@@ -77,10 +77,14 @@ def _parsed(text: str, where: str) -> tuple[tuple[str, ...], str]:
 
 
 def _for_a_shell(operator: str, text: str, where: str, shell: str = "--shell", otherwise: str = "") -> UsageError:
-    plain = "'" in text and not set('"$`\\!') & set(text)
-    quoted = f'"{text}"' if plain else shlex.quote(text)
-    remedy = f"write sh -c {quoted}, or add {shell}{otherwise}"
+    remedy = f"write sh -c {quoted(text)}, or add {shell}{otherwise}"
     return UsageError(f"{operator!r} in {text!r} is for a shell, and no shell is used", where=where, remedy=remedy)
+
+
+def quoted(text: str) -> str:
+    """The text as one word of a shell, between double quotes if it has single ones."""
+    plain = "'" in text and not set('"$`\\!') & set(text)
+    return f'"{text}"' if plain else shlex.quote(text)
 
 
 def operator(argv: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ import json
 import os
 import platform
 import re
+import shlex
 import shutil
 import subprocess
 import time
@@ -102,6 +103,9 @@ def locate(program: str) -> Path:
     """The executable file that execvp would find by PATH, with symbolic links resolved; raises ProgramError."""
     found = shutil.which(program)
     if found is not None and paths.is_file(found):  # reading a pipe would block
+        if _names_an_interpreter_with_cr(Path(found)):
+            what = "its first line ends in CR LF, so the kernel finds no interpreter"
+            raise ProgramError(what, where=program, remedy=f"sed -i 's/\\r$//' {shlex.quote(found)}")
         return Path(found).resolve()
     if "/" not in program:
         raise ProgramError("no such program", where=program, remedy=_how_to_name(program))
@@ -121,6 +125,17 @@ def _is_program(path: Path) -> bool:
             return file.read(4).startswith((b"#!", b"\x7fELF"))
     except OSError:
         return True
+
+
+def _names_an_interpreter_with_cr(path: Path) -> bool:
+    """Whether the interpreter of a script is a name that ends in a carriage return."""
+    try:
+        with path.open("rb") as file:
+            line = file.readline(4096)
+    except OSError:
+        return False
+    words = line.rstrip(b"\n").split(b" ")
+    return line.startswith(b"#!") and words[-1].endswith(b"\r") and (len(words) == 1 or words[0].endswith(b"/env"))
 
 
 SHELL_OF = {
@@ -144,8 +159,10 @@ def _how_to_name(program: str) -> str:
     if rest and shutil.which(first):
         return f"quotes make one word of it: write {program} without them, behind --"
     if paths.is_file(program):
-        here = f"no folder of PATH has it, and this folder has: write ./{program}"
-        return here if os.access(program, os.X_OK) else f"it is a file: write what reads it first, as in cat {program}"
+        after = "" if os.access(program, os.X_OK) else f", after chmod +x {program}"
+        here = f"no folder of PATH has it, and this folder has: write ./{program}{after}"
+        may_be = not after or _is_program(Path(program))
+        return here if may_be else f"it is a file: write what reads it first, as in cat {program}"
     return "no folder of PATH has it: check the spelling, or give its path"
 
 

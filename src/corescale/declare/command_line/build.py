@@ -52,7 +52,8 @@ def experiment(
         raise UsageError("contradict each other", where="--output --show-output", remedy="drop one of them")
     if request.cgroup not in ("auto", "off"):
         raise UsageError(f"{request.cgroup!r} is neither auto nor off", where="--cgroup", remedy="write --cgroup off")
-    asked = _asked(commands, derived or {})
+    hooks = Hooks(**{name: getattr(request, name) or None for name in Hooks.model_fields})
+    asked = _asked(commands, derived or {}, hooks)
     chosen, left_out = named(request, asked, machine, default_threads="" if verb == "compare" else "auto")
     filled = {factor.name for factor in chosen}.union(derived or {}, () if verb == "compare" else ("threads",))
     filled |= {"p", "threads", "ranks", "nodes"} if any(factor.kind == "layout" for factor in chosen) else set()
@@ -91,7 +92,7 @@ def experiment(
             rehearsal=_rehearsal(request, commands[0]),
         ),
         stop=stop,
-        hooks=Hooks(**{name: getattr(request, name) or None for name in Hooks.model_fields}),
+        hooks=hooks,
         scaling={"p_ref": p_ref or smallest_p(chosen), "weak": weak},
         cores=_cores(request, chosen, machine),
         warmup=request.warmup,
@@ -114,11 +115,12 @@ def experiment(
     return _within_cores(made)
 
 
-def _asked(commands: Sequence[Command], derived: Mapping[str, str]) -> frozenset[str]:
-    """The names in braces of the commands, and those in formulas that are not p."""
+def _asked(commands: Sequence[Command], derived: Mapping[str, str], hooks: Hooks) -> frozenset[str]:
+    """The names in braces of the commands, those in formulas that are not p, and those in hooks that do not count."""
     formulas = [arithmetic.parse(text, name) for name, text in derived.items()]
     in_formulas = frozenset().union(*(formula.names for formula in formulas)) - {"p"}
-    return in_formulas.union(*(template.placeholders(command.argv) for command in commands))
+    in_hooks = template.placeholders(filter(None, hooks.model_dump().values())) - {"p", "threads", "ranks", "nodes"}
+    return in_formulas.union(in_hooks, *(template.placeholders(command.argv) for command in commands))
 
 
 def _checked(**values: Any) -> Experiment:

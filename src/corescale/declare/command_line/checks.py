@@ -41,16 +41,22 @@ def must_be_commands(request: CompareRequest, words: Sequence[str]) -> None:
         without = {"none": "leave --shell out: no shell is the default", "default": "leave it out"}
         remedy = without.get(words[0], f"write {words[0]} -c '...' for another shell")
         raise UsageError(what, where="compare", remedy=remedy)
-    alone = not any(character.isspace() for word in words for character in word)
-    if alone and not request.shell and shutil.which(words[0]) and len(words) > 1:
-        strange = next((word for word in words[1:] if not shutil.which(bundled(word)) and "{" not in word), None)
+    if not request.shell and shutil.which(words[0]) and len(words) > 1:
+        strange = next(filter(_is_no_command, words[1:]), None)
         if strange is not None:
             starts = [place for place, word in enumerate(words) if word == words[0]]
-            each = [" ".join(words[start:end]) for start, end in itertools.pairwise([*starts, len(words)])]
-            line = shlex.join(each) + " 'ANOTHER'" * (len(each) < 2)
+            each = [shlex.join(words[start:end]) for start, end in itertools.pairwise([*starts, len(words)])]
+            line = " ".join(map(template.quoted, each)) + " 'ANOTHER'" * (len(each) < 2)
+            program = f"chmod +x {shlex.quote(strange)}, if it is a program"
             remedy = f"quote each command: corescale compare {line}"
-            remedy += f"; or correct {strange!r}"
+            remedy += f"; or {program if paths.is_file(strange) else f'correct {strange!r}'}"
             raise ProgramError(f"{strange!r} is not a program", where="compare", remedy=remedy)
+
+
+def _is_no_command(word: str) -> bool:
+    """Whether a word of `compare` can only be an argument: it is no program, and has no blanks or names a file."""
+    whole = not any(map(str.isspace, word)) or paths.is_file(word)
+    return whole and "{" not in word and not shutil.which(bundled(word))
 
 
 def metric(text: str) -> tuple[str, str]:

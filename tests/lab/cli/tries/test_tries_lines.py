@@ -101,11 +101,6 @@ TRIES: tuple[Try, ...] = (
     ),
     ("corescale compare 'true {threads}'", 2, "corescale: command: unknown .*; give their number: --threads 1,2$"),
     (
-        "corescale scan --response cpu-time -- true",
-        2,
-        "corescale: --response: .*; write metric:x, and --metric x=cpu-t",
-    ),
-    (
         "corescale scan --input /dev/null -- true",
         2,
         "corescale: --input /dev/null: .*; leave it out: a launch reads no",
@@ -117,6 +112,42 @@ TRIES: tuple[Try, ...] = (
         "corescale: long.toml:1: not TOML: '0{60}[.]{3}'",
     ),
     ("corescale compare sleep 0.1", 4, "corescale: compare: '0.1' is not a program; quote each command"),
+    (
+        "corescale compare -- wc -l 'my data.txt'",
+        4,
+        "corescale: compare: '-l' is not a program; quote each command:"
+        """ corescale compare "wc -l 'my data.txt'" 'ANOTHER'; or correct '-l'$""",
+    ),
+    (
+        "printf '#!/bin/sh\\n' > no_x; corescale compare true ./no_x",
+        4,
+        "corescale: compare: './no_x' is not a program; .*; or chmod [+]x ./no_x, if it is a program$",
+    ),
+    ("corescale scan -- no_x", 4, "corescale: no_x: no such program; .*: write ./no_x, after chmod [+]x no_x$"),
+    (
+        "printf '#!/bin/sh\\r\\ntrue\\r\\n' > crlf; chmod +x crlf; corescale scan -- ./crlf",
+        4,
+        "corescale: ./crlf: its first line ends in CR LF, so the kernel finds no interpreter; sed -i 's/.r.//' ./crlf$",
+    ),
+    (
+        "printf '#!/usr/bin/env sh\\r\\ntrue\\r\\n' > crlf; corescale compare true ./crlf",
+        4,
+        "corescale: ./crlf: its first line ends in CR LF",
+    ),
+    ("corescale study run own.toml -- extra", 2, "corescale: study run: extra: is more than the study that it takes; "),
+    (  # Without a factor that makes p, JSON has none either.
+        'printf \'title = "t"\\ncommand = ["sleep", "0.0{s}"]\\n[factors]\\ns = [1, 2]\\n\' > no_p.toml;'
+        " corescale study run -q -r 2 --json no_p.toml | python3 -c 'import json, sys;"
+        ' scan = json.load(sys.stdin)["conclusion"]["scan"]; row = scan["curves"][0]["rows"][0];'
+        """ print(scan["p_ref"], row["p"], row["speedup"], row["efficiency"], row["time"]["n"])'""",
+        0,
+        "None None None None 2",
+    ),
+    # A parameter that only a hook has, and a response that every launch has.
+    ("corescale compare -q -r 1 -L x 1,2 --prepare 'touch of-{x}' true 2>&1 >/dev/null; ls of-1 of-2", 0, "of-1"),
+    ("corescale scan -L x 1,2 --setup 'echo {x}' -- true", 2, "corescale: --setup: runs once, for all levels of {x}"),
+    ("corescale compare -q -r 6 --response peak-memory true 'ls /'", 0, "ls / has .*x the peak-memory of true"),
+    ("corescale compare -q -r 1 --response metric:cpu-time true", 0, "true: 0?[.0-9e-]+"),
     (
         "corescale compare -r 2 -- ls -l -- ls -a",
         2,
@@ -481,7 +512,11 @@ TRIES: tuple[Try, ...] = (
     ("corescale predict x --at 8", 2, "corescale: predict: no such option: --at; --cores P is the number of cores"),
     ("corescale scan --serial 'true {n}' -- true", 2, "corescale: --serial: unknown placeholder {n}; give its levels"),
     ("corescale scan --prepare 'rm {f}' -- true", 2, "corescale: --prepare: unknown placeholder {f}; give its levels"),
-    ("corescale study run --replay kept own.toml", 2, "corescale: study run: 2 names are given .kept, own.toml., "),
+    (
+        "corescale study run --replay kept own.toml",
+        2,
+        "corescale: study run: own.toml: is more than the study that it takes",
+    ),
     ("corescale compare --export-json - --export-csv /dev/stdout true", 2, "corescale: - /dev/stdout: two outputs "),
     ("corescale scan --dry-run --json true", 2, "corescale: --dry-run --json: a plan is text"),
     ("corescale study claims --machine x", 2, "corescale: --machine: no effect without a run"),
