@@ -24,7 +24,8 @@ level lies outside. It is *equal* if the interval reaches beyond the claim, and 
 than a margin: 5%, unless the study names another. Otherwise it is *open*. It is *not on this machine* if the machine
 lacks what the claim needs or compares, or the run left it out. The share of open answers does not count these, and
 its goal is 25%. The allowed error of 5% is divided among the answers of a claim, but not among claims. Answers
-without records come from earlier runs, in which each answer had the whole 5%.
+without records come from earlier runs, in which each answer had the whole 5%. If a machine was busy, the report of the
+run says which differences mean nothing, whatever their interval.
 
 `corescale study claims` prints this page from data/claims.csv and data/verdicts.csv. `corescale study claims RUN` first
 records the answers of a run. `corescale report data/runs/STUDY.tar.xz` shows a recorded run again.

@@ -187,7 +187,6 @@ def test_more_threads_of_a_group_want_smaller_blocks() -> None:
 TRENDS = {
     "more_read_wants_smaller_blocks": "read_4096",
     "more_written_wants_smaller_blocks": "write_4096",
-    "more_printed_computation_wants_smaller_blocks": "c_6",
     "more_computation_wants_smaller_blocks": "real_2_14",
 }
 
