@@ -4,6 +4,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -59,6 +60,21 @@ def test_swaps_are_launched_in_pairs_and_kept_as_a_run(tmp_path: Path) -> None:
     assert any("not swapped: " in line and "the wait policy" in line for line in done.stderr.splitlines())
     (run,) = (tmp_path / "corescale-runs").glob("compare-*/1")
     assert store.load(run).finished
+
+
+def test_ctrl_c_in_the_swaps_leaves_the_result_of_explain(tmp_path: Path) -> None:
+    words = ("explain", "-q", "-t", "1", "--budget", "60s", "--", KNOWN, "malloc", "threads", "1", "0.02")
+    command = [sys.executable, "-m", "corescale", *words]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as going:
+        while not any("wall" in each.read_text() for each in tmp_path.glob("corescale-runs/compare-*/1/records.jsonl")):
+            assert going.poll() is None
+            time.sleep(0.02)
+        going.send_signal(signal.SIGINT)
+        out, err = going.communicate(timeout=60)
+    (kept,) = tmp_path.glob("corescale-runs/explain-*/1.json")
+    said = f"what was measured is kept in {kept.relative_to(tmp_path)} (corescale report)"
+    assert (going.returncode, err.splitlines()[-1]) == (ExitCode.INTERRUPTED, f"corescale: interrupted; {said}")
+    assert " thread-seconds; " in out.splitlines()[0]
 
 
 def test_the_openmp_runtime_is_swapped_where_regions_ran_on_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
