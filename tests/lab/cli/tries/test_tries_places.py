@@ -143,8 +143,9 @@ AFRESH: tuple[Try, ...] = (
         "corescale: interrupted; what was measured is kept in anew/.* .corescale report.$",
     ),
     (
-        "timeout --preserve-status -s INT 4 corescale explain -q -t 1 --out none -- sleep 9",
-        130,
+        "corescale explain -q -t 1 --out none -- sh -c 'touch begun; sleep 60' &"
+        " until test -e begun; do sleep 0.1; done; kill $!; wait $!",
+        143,
         "corescale: interrupted; no launch is kept$",
     ),
     (
