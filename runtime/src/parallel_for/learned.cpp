@@ -67,7 +67,8 @@ loop_record* find_record(std::uint64_t site) noexcept {
   return one ? one : table.many.find(site);
 }
 
-// If a time alone is known, only another time alone shows that the loop has changed. Threads that disturb each other do so by chance.
+// Threads that disturb each other take longer by chance. So if a time alone is known, the loop has changed only if a second look confirms
+// it. Then the time alone is that of the loop before. While forks are only tried now and then, it is not: the calls between measure it.
 bool loop_record::learn(double mean_ns, double new_spread) noexcept {
   const float old = iteration_ns.load(std::memory_order_relaxed);
   const bool anew = old <= 0 || mean_ns > another_loop * old || another_loop * mean_ns < old;
@@ -75,15 +76,18 @@ bool loop_record::learn(double mean_ns, double new_spread) noexcept {
   iteration_ns.store(anew ? static_cast<float>(mean_ns) : towards(old, mean_ns), std::memory_order_relaxed);
   spread.store(anew ? static_cast<float>(new_spread) : towards(old_spread, new_spread),
                std::memory_order_relaxed);
-  const bool is_another = anew && alone_ns.load(std::memory_order_relaxed) <= 0;
+  const bool is_second = in_doubt.load(std::memory_order_relaxed) == doubt::second_blocks;
+  const bool is_forked = losses.load(std::memory_order_relaxed) < 2;
+  const bool is_another =
+      alone_ns.load(std::memory_order_relaxed) <= 0 ? anew : is_second && !anew && is_forked;
   if (is_another) {
     serial_until.store(0, std::memory_order_relaxed);
     forks.store(0, std::memory_order_relaxed);
     alone_ns.store(0, std::memory_order_relaxed);
     alone_up_to.store(0, std::memory_order_relaxed);
   }
-  const bool again = anew && old > 0 && in_doubt.load(std::memory_order_relaxed) != doubt::second_look;
-  in_doubt.store(again ? doubt::look_again : doubt::none, std::memory_order_relaxed);
+  const bool again = anew && old > 0 && !is_second;
+  in_doubt.store(again ? doubt::blocks : doubt::none, std::memory_order_relaxed);
   return !again;
 }
 
@@ -99,11 +103,11 @@ void loop_record::store_alone(double ns) noexcept {
 
 void loop_record::learn_alone(double mean_ns) noexcept {
   const double old = alone_ns.load(std::memory_order_relaxed);
-  const bool is_second = old > 0 && in_doubt.load(std::memory_order_relaxed) == doubt::second_look;
+  const bool is_second = old > 0 && in_doubt.load(std::memory_order_relaxed) == doubt::second_alone;
   const bool anew = old <= 0 || mean_ns > another_loop * old || another_loop * mean_ns < old;
   const double believed = is_second ? std::min(old, mean_ns) : mean_ns;
   store_alone(anew ? believed : towards(static_cast<float>(old), mean_ns));
-  in_doubt.store(anew && !is_second ? doubt::look_again : doubt::none, std::memory_order_relaxed);
+  in_doubt.store(anew && !is_second ? doubt::alone : doubt::none, std::memory_order_relaxed);
   const bool confirmed = is_second && !anew;
   if (!confirmed) return;
   const bool have_lost =
@@ -115,10 +119,10 @@ void loop_record::learn_alone(double mean_ns) noexcept {
 }
 
 void loop_record::learn_beaten() noexcept {
-  const bool is_second = in_doubt.load(std::memory_order_relaxed) == doubt::second_look;
+  const bool is_second = in_doubt.load(std::memory_order_relaxed) == doubt::second_alone;
   const bool again = alone_ns.load(std::memory_order_relaxed) > 0 && !is_second;
   if (!again) store_alone(-1);
-  in_doubt.store(again ? doubt::look_again : doubt::none, std::memory_order_relaxed);
+  in_doubt.store(again ? doubt::alone : doubt::none, std::memory_order_relaxed);
 }
 
 // Three conditions together stop the forks of a loop: two losses in a row (one may be due to another program), a mean saving that is not
@@ -151,7 +155,8 @@ void loop_record::learn_gain(double elapsed_ns, double serial_ns) noexcept {
 
 // A second look, one call after a possible outlier, does not count: an interval needs the calls between two regular samples.
 void loop_record::learn_interval(std::uint64_t now) noexcept {
-  if (in_doubt.load(std::memory_order_relaxed) == doubt::second_look) return;
+  const doubt what = in_doubt.load(std::memory_order_relaxed);
+  if (what == doubt::second_blocks || what == doubt::second_alone) return;
   const std::uint32_t call = calls.load(std::memory_order_relaxed);
   const std::uint32_t since = call - sampled_call.exchange(call, std::memory_order_relaxed);
   const std::uint64_t before = sampled_at.exchange(now, std::memory_order_relaxed);

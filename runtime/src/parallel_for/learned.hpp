@@ -50,10 +50,11 @@ class loop_times {
   double squares_ = 0;
 };
 
-/// What to do about a sample according to which a loop has changed. It may be an outlier, because a short, even loop has only one block
-/// for each thread, with no others to limit its effect. So the sample is believed, but the next call is timed too. The call after that is
-/// not timed, however much the two differ; otherwise a loop that changes at each call would always be timed.
-enum class doubt : std::uint8_t { none, look_again, second_look };
+/// The last sample, of a fork's blocks or of the caller alone, according to which a loop has changed. It may be an outlier, because a
+/// short, even loop has only one block for each thread, with no others to limit its effect. So the sample is believed, but the next call
+/// is timed too: the second look. The call after that is not timed, however much the two differ; otherwise a loop that changes at each
+/// call would always be timed.
+enum class doubt : std::uint8_t { none, blocks, second_blocks, alone, second_alone };
 
 /// The record of one call site over all its calls. Any number of threads may read and write at once: the values are independent, and a
 /// lost update only loses a sample.
@@ -81,9 +82,11 @@ struct alignas(cache_line / 2) loop_record {
   bool begin_call() noexcept {
     const std::uint32_t call = calls.load(std::memory_order_relaxed);
     calls.store(call + 1, std::memory_order_relaxed);
-    const bool again = in_doubt.load(std::memory_order_relaxed) == doubt::look_again;
+    const doubt last = in_doubt.load(std::memory_order_relaxed);
+    const bool again = last == doubt::blocks || last == doubt::alone;
     if (again) [[unlikely]]
-      in_doubt.store(doubt::second_look, std::memory_order_relaxed);
+      in_doubt.store(last == doubt::blocks ? doubt::second_blocks : doubt::second_alone,
+                     std::memory_order_relaxed);
     const std::uint32_t until = serial_until.load(std::memory_order_relaxed);
     const bool tried_again = call + 1 == until;
     const bool timed = call < first_samples || call % sample_every == 0 || again || tried_again;
@@ -104,7 +107,7 @@ struct alignas(cache_line / 2) loop_record {
     const bool is_tried_again = losses.load(std::memory_order_relaxed) > 1;
     return forks.load(std::memory_order_relaxed) > 1 && !is_tried_again &&
            (alone_ns.load(std::memory_order_relaxed) == 0 || call % race_every == 0 ||
-            in_doubt.load(std::memory_order_relaxed) == doubt::second_look);
+            in_doubt.load(std::memory_order_relaxed) == doubt::second_alone);
   }
 
   /// The time of n iterations over the team, by late forks.

@@ -138,6 +138,39 @@ TEST(ForkOrAlone, ARaceThatIsLostAfterOneThatWasWonIsRunAgain) {
   EXPECT_EQ(loop.record.iteration_alone_ns(5), 5);
 }
 
+TEST(ForkOrAlone, AForkInDoubtNeitherStartsARaceNorConfirmsOne) {
+  planted_loop loop{1000, 1000, 850};
+  loop.call(100);
+  const float alone = loop.record.alone_ns;
+  ASSERT_GT(alone, 0);
+  const auto call_after_an_outlier = [&](double mean_ns) {
+    while (!loop.record.begin_call()) {
+    }
+    EXPECT_FALSE(loop.record.learn(mean_ns, 0.1));
+    EXPECT_TRUE(loop.record.begin_call());
+  };
+  call_after_an_outlier(10);
+  EXPECT_FALSE(loop.record.wants_race());
+  loop.record.learn_beaten();
+  EXPECT_EQ(loop.record.alone_ns, alone);
+  call_after_an_outlier(100);
+  loop.record.learn_alone(10);
+  EXPECT_TRUE(loop.record.begin_call()) << "the first time alone that differs must be confirmed";
+}
+
+TEST(ForkOrAlone, ALoopThatTakesLongerIsNotComparedWithItsTimeAloneBefore) {
+  for (const double alone : lengths)
+    for (const double times : {5., 50.}) {
+      planted_loop loop{alone, 1.1 * alone, 0.85 * alone};
+      loop.call(300);
+      ASSERT_GT(loop.record.alone_ns, 0);
+      for (double* const time : {&loop.alone, &loop.in_blocks, &loop.forked}) *time *= times;
+      const int forks = loop.forks;
+      loop.call(200);
+      EXPECT_GE(loop.forks, forks + 195) << alone << " ns, " << times;
+    }
+}
+
 TEST(ForkOrAlone, OneTryThatTakesVeryLongByChanceDoesNotPutOffTheNext) {
   detail::loop_record record;
   const auto fork = [&](double times) {
