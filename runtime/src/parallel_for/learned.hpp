@@ -74,8 +74,10 @@ struct alignas(cache_line / 2) loop_record {
   std::atomic<std::uint32_t> serial_until{0};  ///< calls before this one are not forked: forks did not pay
   std::atomic<float> lost_ns{0};               ///< the time of the loop whose forks did not pay
   std::atomic<float> gain{0};  ///< the share of the serial time that forks save, the mean of late samples
-  std::atomic<std::uint8_t> forks{0};        ///< the number of these samples
-  std::atomic<std::uint8_t> losses{0};       ///< samples in a row whose fork did not pay
+  std::atomic<std::uint8_t> forks{0};   ///< the number of these samples
+  std::atomic<std::uint8_t> losses{0};  ///< samples in a row whose fork did not pay
+  std::atomic<std::uint8_t> wake_before{
+      0};  ///< log2 of the calls from the fork that wakes the team to a later try
   std::atomic<doubt> in_doubt{doubt::none};  ///< about the last sample
 
   /// Counts this call, and returns whether to time it. A timed call makes the decisions again.
@@ -89,10 +91,11 @@ struct alignas(cache_line / 2) loop_record {
                      std::memory_order_relaxed);
     const std::uint32_t until = serial_until.load(std::memory_order_relaxed);
     const bool tried_again = call + 1 == until;
-    const bool timed = call < first_samples || call % sample_every == 0 || again || tried_again;
+    const bool wakes = wakes_team();
+    const bool timed = !wakes && (call < first_samples || call % sample_every == 0 || again || tried_again);
     const bool is_over = static_cast<std::int32_t>(call + 1 - until) > 0;
     if (timed && is_over) serial_until.store(0, std::memory_order_relaxed);  // else it returns as calls wrap
-    if (timed) alone_up_to.store(0, std::memory_order_relaxed);
+    if (timed || wakes) alone_up_to.store(0, std::memory_order_relaxed);
     return timed;
   }
 
@@ -149,7 +152,7 @@ struct alignas(cache_line / 2) loop_record {
   bool may_fork(double predicted_ns = 0) const noexcept {
     const std::uint32_t until = serial_until.load(std::memory_order_relaxed);
     return until == 0 || static_cast<std::int32_t>(calls.load(std::memory_order_relaxed) - until) >= 0 ||
-           predicted_ns > much_longer * lost_ns.load(std::memory_order_relaxed);
+           wakes_team() || predicted_ns > much_longer * lost_ns.load(std::memory_order_relaxed);
   }
 
   /// Whether calls follow so closely that the team still spins from one to the next.
@@ -159,6 +162,13 @@ struct alignas(cache_line / 2) loop_record {
   }
 
  private:
+  /// Whether this call is forked only so that the threads are awake at the try that follows.
+  bool wakes_team() const noexcept {
+    const std::uint32_t left =
+        serial_until.load(std::memory_order_relaxed) - calls.load(std::memory_order_relaxed);
+    return left == std::uint32_t{1} << wake_before.load(std::memory_order_relaxed);
+  }
+
   /// Stores a time alone. That of late forks is what it was, so their gain is another.
   void store_alone(double ns) noexcept;
 
@@ -177,8 +187,8 @@ struct alignas(cache_line / 2) loop_record {
   static constexpr double least_gain = -3;
   // In serial times of the loop: what a fork on two threads saves at best.
   static constexpr float least_loss = 0.5F;
-  // A later try of a fork costs at most one part in so many of the calls without forks.
-  static constexpr double calls_for_a_loss = 100;
+  // The two forks of a try cost at most two parts in so many of the calls without forks.
+  static constexpr double calls_for_a_loss = 200;
   static constexpr double longest_pause = 1U << 20;
   // Half of the time for which a thread of the default team spins.
   static constexpr float often_ns = team_options::usual_spin_for / std::chrono::nanoseconds(2);

@@ -216,6 +216,45 @@ TEST(AutoLearns, ALoopThatBecomesDearForksAgain) {
   EXPECT_GT(eight_calls().most, 0U);
 }
 
+/// A team that runs all shares on its caller, and counts the rounds that were for more than one thread. So it does not matter whether the
+/// machine has a second core to spare.
+struct counting_team {
+  std::size_t rounds = 0;
+  static std::size_t num_threads() noexcept { return 2; }
+  outcome work(std::size_t threads, worker_ref worker) {
+    rounds += threads > 1;
+    for (std::size_t id = 0; id < threads; ++id) worker(id);
+    return outcome::done;
+  }
+};
+
+/// Of 20 expensive calls of a wrapper that was called with cheap iterations before, those that are divided. The first `cheap_first`
+/// iterations of an expensive call are cheap.
+int divided_calls_of_a_wrapper(std::size_t n, std::size_t cheap_first) {
+  counting_team team;
+  int divided = 0;
+  for (int call = 0; call < 20; ++call) {
+    std::int64_t each = 0;
+    const auto wrapped = [&](std::size_t i) { busy_for(i < cheap_first ? 0 : each); };
+    const std::string name = "wrapper of " + std::to_string(n);
+    const auto loop = [&] { parallel_for(team, std::size_t{0}, n, wrapped, {.name = name.c_str()}); };
+    for (int cheap = 0; cheap < 10; ++cheap) loop();
+    each = static_cast<std::int64_t>(2'000'000 / n);
+    const std::size_t before = team.rounds;
+    loop();
+    divided += team.rounds > before;
+  }
+  return divided;
+}
+
+// If another program takes the core in a cheap call that is timed, the next loop is taken for what it is, and not divided.
+TEST(AutoLearns, ExpensiveCallsOfAWrapperAreDividedAfterCheapOnes) {
+  if (usable_cores() < 2) GTEST_SKIP() << "needs two cores";
+  EXPECT_GE(divided_calls_of_a_wrapper(300, 0), 15);
+  EXPECT_GE(divided_calls_of_a_wrapper(100, 1), 15) << "that begin cheaply";
+  EXPECT_GE(divided_calls_of_a_wrapper(3, 0), 15) << "of three iterations";
+}
+
 /// Calls until one is timed, whose blocks took that.
 void next_sample(detail::loop_record& record, double mean_ns, double spread) {
   while (!record.begin_call()) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <thread>
 
+#include "corescale/machine/clock.hpp"
 #include "corescale/machine/topology.hpp"
 #include "corescale/parallel_for/parallel_for.hpp"
 #include "corescale/team/any_team.hpp"
@@ -26,10 +27,12 @@ struct planted_loop {
   double in_blocks;  ///< and the sum of the blocks of a fork, which is more if the threads disturb each other
   double forked;     ///< from the fork to the join
   double noise = 1;  ///< the times of forks and their blocks are up to so many times longer or shorter
+  double wake = 0;   ///< what a fork takes longer if the threads sleep
 
   detail::loop_record record{};
   int forks = 0;
   double spent = 0;
+  double awake_until = 0;
   std::mt19937 draw{1};
 
   void call(int times) {
@@ -39,6 +42,7 @@ struct planted_loop {
  private:
   void call() {
     const bool timed = record.begin_call();
+    if (timed) record.learn_interval(static_cast<std::uint64_t>((1 + spent) / ns_per_tick()));
     if (!record.may_fork(record.iteration_alone_ns(record.iteration_ns) * n)) {
       run_alone(timed);
     } else if (timed && record.wants_race()) {
@@ -56,10 +60,12 @@ struct planted_loop {
   void fork(bool timed) {
     ++forks;
     const double now = std::pow(noise, std::uniform_real_distribution<>(-1, 1)(draw));
-    spent += now * forked;
+    const double elapsed = now * forked + (spent > awake_until ? wake : 0);
+    spent += elapsed;
+    awake_until = spent + std::chrono::nanoseconds(team_options::usual_spin_for).count();
     const bool searches = record.iteration_ns <= 0;
     if (timed && record.learn(now * in_blocks / n, 0.1) && !searches)
-      record.learn_gain(now * forked, n * record.iteration_alone_ns(now * in_blocks / n));
+      record.learn_gain(elapsed, n * record.iteration_alone_ns(now * in_blocks / n));
   }
 
   void race(double to_beat) {
@@ -107,6 +113,18 @@ TEST(ForkOrAlone, ALoopThatIsWorthAForkAgainIsForkedAgain) {
     loop.in_blocks = alone;
     loop.forked = 0.55 * alone;
     loop.call(1000);
+    const int forks = loop.forks;
+    loop.call(1000);
+    EXPECT_GE(loop.forks, forks + 990) << alone;
+  }
+}
+
+TEST(ForkOrAlone, AShortLoopIsForkedAgainThoughItsThreadsSleepMeanwhile) {
+  for (const double alone : {1e3, 4e3, 16e3}) {
+    planted_loop loop{.alone = alone, .in_blocks = alone, .forked = 30 * alone, .wake = 30'000};
+    loop.call(8000);
+    loop.forked = 0.6 * alone;
+    loop.call(20'000);
     const int forks = loop.forks;
     loop.call(1000);
     EXPECT_GE(loop.forks, forks + 990) << alone;

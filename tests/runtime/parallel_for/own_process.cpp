@@ -97,27 +97,6 @@ void wrapped(std::size_t n, const std::function<void(std::size_t)>& body) {
   parallel_for(std::size_t{0}, n, body);
 }
 
-void one_wrapper_for_cheap_and_expensive_loops() {
-  std::vector<double> values(1000);
-  const int shared = shared_loops(20, [&](const auto& /*options*/, const auto& expensive) {
-    for (int call = 0; call < 10; ++call) wrapped(1000, [&](std::size_t i) { values[i] += 1; });
-    wrapped(300, expensive);
-  });
-  expect(shared >= 18, "expensive loops behind cheap ones of the same wrapper are divided");
-  for (const std::size_t cheap_first : {std::size_t{0}, std::size_t{1}}) {
-    const std::size_t n = cheap_first ? 100 : 3;
-    const int divided = shared_loops(20, [&](const auto& /*options*/, const auto& expensive) {
-      for (int call = 0; call < 10; ++call) wrapped(n, [&](std::size_t i) { values[i] += 1; });
-      wrapped(n, [&](std::size_t i) {
-        if (i < cheap_first) return;
-        for (int more = 0; more < 30; ++more) expensive(i);
-      });
-    });
-    expect(divided >= 15,
-           cheap_first ? "so are those that begin cheaply" : "so are those of three iterations");
-  }
-}
-
 void expensive_in_its_second_half() {
   std::atomic<bool> other{false};
   const auto caller = std::this_thread::get_id();
@@ -445,7 +424,6 @@ void pthread_exit_in_main_that_never_looped() {
 
 int main(int argc, char** argv) {
   const std::map<std::string, void (*)()> cases{
-      {"wrapper", one_wrapper_for_cheap_and_expensive_loops},
       {"second_half", expensive_in_its_second_half},
       {"pinned_first", first_loop_on_a_pinned_thread},
       {"pinned_now", a_thread_that_stays_pinned_beside_one_that_is_not},
