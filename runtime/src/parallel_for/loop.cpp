@@ -10,7 +10,6 @@
 #include <map>
 #include <memory>
 #include <new>
-#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -69,6 +68,17 @@ const core_groups& usable_core_groups() {
     const affinity_of_process meanwhile;
     return core_groups(topology::here_by_sysfs());
   });
+}
+
+/// False if no memory is left to read the machine; a later loop tries again.
+bool machine_is_known() {
+  try {
+    usable_core_groups();
+    machine_calibration();
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
 }
 
 /// One loop that a team runs, without a clock. It is on the caller's stack, and is itself the worker, so that a thread reads one cache line
@@ -498,18 +508,11 @@ void run_loop(const team_ref& team, std::uint64_t n, const loop_body& body, cons
   if (record && n <= record->alone_up_to.load(std::memory_order_relaxed) && !options.statistics)
     return run_watched(call, record->iteration_ns.load(std::memory_order_relaxed), false, false);
   if (call.sampled) record->learn_interval(ticks());
-  bool may_fork = false;
-  std::optional<loop_description> described;
-  loop_plan plan;
-  try {
-    described.emplace(describe(call));
-    may_fork = !record ||
-               record->may_fork(record->iteration_alone_ns(described->iteration_ns) * static_cast<double>(n));
-    if (may_fork) plan = plan_of(call, *described);
-  } catch (const std::bad_alloc&) {  // no memory to read the machine: a later loop tries again
-    return body(0, n);
-  }
-  const loop_description& loop = *described;
+  if (!machine_is_known()) return body(0, n);
+  const loop_description loop = describe(call);
+  const bool may_fork =
+      !record || record->may_fork(record->iteration_alone_ns(loop.iteration_ns) * static_cast<double>(n));
+  const loop_plan plan = may_fork ? plan_of(call, loop) : loop_plan();
   const bool timed = call.sampled || options.statistics || plan.adapt ||
                      loop.iteration_ns * static_cast<double>(n) > always_timed_ns;
   if (plan.counters > 0 && call.sampled && !options.statistics && record->wants_race())
