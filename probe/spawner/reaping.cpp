@@ -7,6 +7,8 @@
 
 #include <cerrno>
 
+#include "kernel/clock.hpp"
+
 namespace corescale::probe {
 
 namespace {
@@ -35,7 +37,7 @@ void plain_reaping::drain(double now) {
     rusage usage{};
     int status = 0;
     wait4(zombie.si_pid, &status, 0, &usage);
-    book(zombie.si_pid, status, usage, now);
+    book(zombie.si_pid, status, usage, handled == 0 ? now : monotonic());
   }
   has_more_ = true;
 }

@@ -23,7 +23,7 @@ class reaping {
   explicit reaping(pid_t main) : main_(main) {}
   virtual ~reaping() = default;
   /// Handles events of children, without waiting. It handles a limited number per call, because new events may come as fast. `now`: the
-  /// time at which the spawner was notified.
+  /// time at which the spawner was notified. The main process is the oldest child, so it is handled first if it had ended by then.
   virtual void drain(double now) = 0;
   /// Whether drain() left children to handle.
   bool has_more() const { return has_more_; }

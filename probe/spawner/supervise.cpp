@@ -47,8 +47,8 @@ siginfo_t next_signal(double until) {
   return sigtimedwait(&watched, &signal, &span) > 0 ? signal : siginfo_t{};
 }
 
-/// Whether a SIGCONT is pending. If the program's end is, too, this process was stopped meanwhile: otherwise it would have seen either as it
-/// came.
+/// Whether a SIGCONT is pending. If the program's end was seen since the last signal was received, this process was stopped meanwhile:
+/// otherwise it would have received the SIGCONT before. Ask after reaping, which a stop may interrupt.
 bool told_to_go_on() {
   sigset_t pending;
   return sigpending(&pending) == 0 && sigismember(&pending, SIGCONT) == 1;
@@ -114,9 +114,8 @@ verdict wait_for_end(const arguments& asked, reaping& children, double started, 
     const int signal = received.si_signo;
     const bool to_end = signal != 0 && signal != SIGCHLD && signal != SIGCONT;
     if (to_end && is_descendant(received.si_pid)) asked_by_program = signal;  // while the sender is unreaped
-    const bool continued = told_to_go_on();
     children.drain(now);
-    stopped = stopped || (continued && children.ended());
+    stopped = stopped || (children.ended() && told_to_go_on());
     if (children.ended()) return verdict::exited;
     if (getppid() != asked.parent) return verdict::cancelled;
     if (to_end) return verdict::cancelled;
