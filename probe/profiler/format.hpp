@@ -136,7 +136,7 @@ struct Header {
   char executable[512];
   std::int64_t still;       // how long no thread computed
   std::int32_t idle;        // threads that wait for an event
-  std::uint32_t unqueued;   // some thread's `queued` is too small, because no file could be opened to read it
+  std::uint32_t unqueued;   // some thread's `queued` is too small, because no file of the kernel could be opened to read it
   alignas(64) Word census;  // see census.hpp
   std::int64_t alone;       // how long only one thread computed or had no core; in the cache line of census
   alignas(64) BlocksOfSize size[most_sizes];  // index: the exponent

@@ -51,10 +51,23 @@ std::int64_t queued(const char* path) {
   return value;
 }
 
-// The file is missing if the thread has just ended.
-void read_queued(Thread& thread, const char* path) {
+// The calling thread's queue time. If the file is missing, nothing can be read here.
+std::int64_t own_queued() {
+  const std::int64_t read_now = queued("/proc/thread-self/schedstat");
+  if (read_now < 0) file->header.unqueued = 1;
+  return read_now;
+}
+
+// Another thread's queue time. The file is missing if the thread has just ended.
+std::int64_t queued_of(pid_t thread) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/self/task/%d/schedstat", thread);
   const std::int64_t read_now = queued(path);
   if (read_now < 0 && errno != ENOENT) file->header.unqueued = 1;
+  return read_now;
+}
+
+void book_queued(Thread& thread, std::int64_t read_now) {
   if (const std::int64_t wait = read_now - thread.queued_before; wait > thread.queued) thread.queued = wait;
 }
 
@@ -64,9 +77,7 @@ void look_at(Thread& thread) {
   const auto clock = static_cast<clockid_t>((~static_cast<unsigned>(thread.id) << 3) | 6);
   if (const std::int64_t cpu = now(clock) - thread.cpu_before; cpu > thread.cpu) thread.cpu = cpu;
   book_busy(thread, now());
-  char path[64];
-  snprintf(path, sizeof path, "/proc/self/task/%d/schedstat", static_cast<int>(thread.id));
-  read_queued(thread, path);
+  book_queued(thread, queued_of(thread.id));
 }
 
 // What came before it is the profiler's time.
@@ -153,7 +164,7 @@ void begin_main_thread() {
   Thread* const thread = slot();
   if (!thread) return;
   thread->cpu_before = cpu_now();  // the time that this process used before it executed the program
-  thread->queued_before = queued("/proc/thread-self/schedstat");
+  thread->queued_before = own_queued();
   thread->faults_before = faults();
   begin_time();
   occupy(*thread);
@@ -161,7 +172,7 @@ void begin_main_thread() {
 
 void look(Thread& thread) {
   thread.cpu = cpu_now() - thread.cpu_before;
-  read_queued(thread, "/proc/thread-self/schedstat");
+  book_queued(thread, own_queued());
   thread.faults = faults() - thread.faults_before;
 }
 

@@ -65,6 +65,15 @@ def test_without_a_descriptor_the_wait_for_a_core_is_not_known_and_no_other() ->
     assert any("had no descriptor left" in note for note in whole.notes)
 
 
+def test_without_proc_the_wait_for_a_core_is_not_known() -> None:
+    hide = "mount --bind /var /proc && exec $0 $@"
+    if subprocess.run(["unshare", "-m", "sh", "-c", hide, "true"], check=False, capture_output=True).returncode:
+        pytest.skip("nothing can be mounted here")
+    seen = see("unshare", "-m", "sh", "-c", hide, str(native.find("awkward")), "c11_threads", str(SECOND))
+    profile = max(seen.launch.profiles, key=lambda one: one.cpu)
+    assert (seen.launch.report.exit_code, profile.unqueued) == (0, True)
+
+
 def test_children_are_made_while_threads_hold_the_loader_s_lock() -> None:
     assert awkward("forks_beside_the_loader").launch.report.exit_code == 0
 

@@ -32,7 +32,7 @@ def notes(mains: Sequence[Profile], profiles: Sequence[Profile], others: float, 
     if len(mains) > 1 and not mains[0].is_rank:
         found.append(f"{len(mains)} processes are summed: a wait counts only if computing threads leave room for it")
     if any(main.unqueued for main in mains):
-        found.append("its time of waiting for a core could not be read (it had no descriptor left): unattributed")
+        found.append("its waits for a core could not be read (it had no descriptor left, or no /proc): unattributed")
     found += seen_to_the_end(mains)
     if lost := sum(main.lost_threads for main in mains if not main.full):
         found.append(f"{lost} threads were not profiled: there were more than the profiler keeps")
