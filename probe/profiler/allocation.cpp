@@ -80,7 +80,7 @@ void* first_realloc(void* place, std::size_t size) {
 // The code of the next allocator's library, and of this one. Asked for once: a tick may not ask the loader.
 struct Code {
   std::uint64_t begin, end;
-} code[2];
+} allocator_code[2];
 
 Code code_of(const void* function) {
   const auto of = [](dl_phdr_info* object, std::size_t, void* given) {
@@ -100,8 +100,11 @@ Code code_of(const void* function) {
   return found;
 }
 
-// What a reading of the clock adds to a call that is shorter than it, and to a longer one, beside which a processor can do much of it.
-std::uint64_t cycles_of_a_look = 0, cycles_beside_a_call = 0;
+// A call of known length: how long it seems with a reading of the clock, and what the reading adds to it. It adds less to a longer call,
+// beside which a processor can do much of it.
+struct Looked {
+  std::int64_t length, added;
+} short_call, long_call;
 std::uint32_t cycles_of_a_call = 0;  // as in the header; also kept in a child of a fork
 std::atomic<std::uint64_t> cycles_in_faults, faults_looked_at;
 
@@ -110,9 +113,14 @@ std::uint64_t cycles_of_a_fault() {
   return count ? cycles_in_faults.load(std::memory_order_relaxed) / count : 0;
 }
 
-std::uint64_t without_look(std::uint64_t length) {
-  const std::uint64_t added = length < 2 * cycles_of_a_look ? cycles_of_a_look : cycles_beside_a_call;
-  return length > added ? length - added : 0;
+// The line between the two known calls, so that no two calls of nearly the same length differ by a whole reading.
+std::uint64_t without_look(std::uint64_t measured) {
+  const auto length = static_cast<std::int64_t>(measured);
+  std::int64_t added = length < long_call.length ? short_call.added : long_call.added;
+  if (short_call.length < length && length < long_call.length)
+    added += (long_call.added - short_call.added) * (length - short_call.length) /
+             (long_call.length - short_call.length);
+  return length > added ? static_cast<std::uint64_t>(length - added) : 0;
 }
 
 // The least number of cycles that a batch took.
@@ -282,9 +290,12 @@ void calibrate() {
   };
   local.countdown = std::numeric_limits<std::int32_t>::max();
   const std::uint64_t direct = fewest(in_one);
-  cycles_of_a_look = cycles_more(fewest(each), direct);
+  const auto looked = [](std::uint64_t with, std::uint64_t without) {
+    return Looked{static_cast<std::int64_t>(with / (2 * batch)), cycles_more(with, without)};
+  };
+  short_call = looked(fewest(each), direct);
   trial_steps = steps;
-  cycles_beside_a_call = cycles_more(fewest(each), fewest(in_one));
+  long_call = looked(fewest(each), fewest(in_one));
   trial_steps = 0;
   get = [](std::size_t size) { return counted(size, CALLER, [=] { return trial_get(size); }); };
   give = [](void* place) {
@@ -312,14 +323,14 @@ void resolve_allocation() {
   const link_map* const first = object_of(reinterpret_cast<void*>(::malloc));  // a program may have its own
   const bool is_plain = owner && (strstr(owner->l_name, "/libstdc++.") || strstr(owner->l_name, "/libc++"));
   sizes_of_new = is_plain && first == object_of(reinterpret_cast<void*>(first_malloc)) ? large : 0;
-  code[0] = code_of(reinterpret_cast<const void*>(next_allocator.malloc));
-  code[1] = code_of(reinterpret_cast<const void*>(first_malloc));
+  allocator_code[0] = code_of(reinterpret_cast<const void*>(next_allocator.malloc));
+  allocator_code[1] = code_of(reinterpret_cast<const void*>(first_malloc));
   resolved = true;
   resolving = false;
 }
 
 bool in_allocator(std::uint64_t address) {
-  return std::any_of(code, code + 2,
+  return std::any_of(allocator_code, allocator_code + 2,
                      [=](const Code& one) { return one.begin <= address && address < one.end; });
 }
 

@@ -282,17 +282,17 @@ CORESCALE_EXPORT int ppoll(pollfd* files, nfds_t count, const timespec* length, 
   return found_or_waited(found, waits_for(length), real_ppoll, files, count, length, mask);
 }
 
-CORESCALE_EXPORT int epoll_wait(int file, epoll_event* events, int most, int milliseconds) {
+CORESCALE_EXPORT int epoll_wait(int epoll, epoll_event* events, int most, int milliseconds) {
   REAL(epoll_wait, int(int, epoll_event*, int, int));
-  const int found = real_epoll_wait(file, events, most, 0);
-  return found_or_waited(found, milliseconds != 0, real_epoll_wait, file, events, most, milliseconds);
+  const int found = real_epoll_wait(epoll, events, most, 0);
+  return found_or_waited(found, milliseconds != 0, real_epoll_wait, epoll, events, most, milliseconds);
 }
 
-CORESCALE_EXPORT int epoll_pwait(int file, epoll_event* events, int most, int milliseconds,
+CORESCALE_EXPORT int epoll_pwait(int epoll, epoll_event* events, int most, int milliseconds,
                                  const sigset_t* mask) {
   REAL(epoll_pwait, int(int, epoll_event*, int, int, const sigset_t*));
-  const int found = real_epoll_pwait(file, events, most, 0, mask);
-  return found_or_waited(found, milliseconds != 0, real_epoll_pwait, file, events, most, milliseconds, mask);
+  const int found = real_epoll_pwait(epoll, events, most, 0, mask);
+  return found_or_waited(found, milliseconds != 0, real_epoll_pwait, epoll, events, most, milliseconds, mask);
 }
 
 CORESCALE_EXPORT int select(int count, fd_set* read, fd_set* write, fd_set* other, timeval* length) {
