@@ -89,7 +89,11 @@ def _ratio(answer: Answer | Modelled) -> str:
     if answer.verdict == "not on this machine":
         return ""
     ratio = "" if isinstance(answer, Modelled) else _written(answer.ratio)
-    return f"{ratio} (oversubscribed)".lstrip() if answer.oversubscribed else ratio
+    ratio = f"{ratio} (oversubscribed)".lstrip() if answer.oversubscribed else ratio
+    if isinstance(answer, Modelled) or answer.against is None:
+        return ratio
+    level, of_level = answer.against
+    return f"{ratio}, and at {level} {_written(of_level)}"
 
 
 def _written(ratio: Interval) -> str:

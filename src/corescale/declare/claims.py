@@ -34,7 +34,8 @@ class Verdict(NamedTuple):
     at: str
     verdict: str
     ratio: str
-    """"1.09 [1.01, 1.19]"; empty if there is none; "(oversubscribed)" if such launches are included"""
+    """"1.09 [1.01, 1.19]"; empty if there is none; "(oversubscribed)" if such launches are included; for a
+    mean over levels of which one decides against the claim, also ", and at LEVEL 0.92 [0.87, 0.97]" of that level"""
     records: str = ""
     """first digits of the SHA-256 of records.jsonl of the run in data/runs/; empty if the run was not kept"""
 

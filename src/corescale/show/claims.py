@@ -17,15 +17,15 @@ have several answers, for example one for each number of threads:
 | answers on | holds | equal | does not hold | open | share open | not on this machine | from records in data/runs |
 | --- | --- | --- | --- | --- | --- | --- | --- |
 {counts}
-An answer *holds* if the whole 95% interval of its ratio lies within the claim. It *does not hold* if the whole
-interval lies outside. If an answer covers several levels, such as sizes, the page shows the mean over them. But such a
-claim is about each of them: it holds only if every level's interval lies within, and it does not hold if that of one
-level lies outside. It is *equal* if the interval reaches beyond the claim, and shows that the sides differ by less
-than a margin: 5%, unless the study names another. Otherwise it is *open*. It is *not on this machine* if the machine
-lacks what the claim needs or compares, or the run left it out. The share of open answers does not count these, and
-its goal is 25%. The allowed error of 5% is divided among the answers of a claim, but not among claims. Answers
-without records come from earlier runs, in which each answer had the whole 5%. If a machine was busy, the report of the
-run says which differences mean nothing, whatever their interval.
+An answer *holds* if the whole 95% interval of its ratio lies within the claim. It *does not hold* if the whole interval
+lies outside. If an answer covers several levels, such as sizes, the page shows the mean over them. But such a claim is
+about each of them: it holds only if every level's interval lies within, and it does not hold if that of one level lies
+outside. So the level that decides against a claim is shown after the mean. It is *equal* if the interval reaches beyond
+the claim, and shows that the sides differ by less than a margin: 5%, unless the study names another. Otherwise it is
+*open*. It is *not on this machine* if the machine lacks what the claim needs or compares, or the run left it out. The
+share of open answers does not count these, and its goal is 25%. The allowed error of 5% is divided among the answers of
+a claim, but not among claims. Answers without records come from earlier runs, in which each answer had the whole 5%. If
+a machine was busy, the report of the run says which differences mean nothing, whatever their interval.
 
 `corescale study claims` prints this page from data/claims.csv and data/verdicts.csv. `corescale study claims RUN` first
 records the answers of a run. `corescale report data/runs/STUDY.tar.xz` shows a recorded run again.

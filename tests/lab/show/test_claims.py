@@ -92,6 +92,13 @@ def test_what_rests_on_oversubscribed_launches_says_so() -> None:
     assert _ratio(Answer(finding, {}, ratio, "holds", oversubscribed=(4,))) == "1.20 [1.10, 1.30] (oversubscribed)"
 
 
+def test_the_level_that_decides_against_a_claim_is_beside_the_mean() -> None:
+    finding = Finding(name="faster", statement="", a={"threads": 4}, b={"threads": 1}, claim="> 1")
+    mean, level = Interval(1.2, 1.1, 1.3, 0.95, 8), Interval(0.9, 0.85, 0.95, 0.95, 8)
+    answer = Answer(finding, {}, mean, "does not hold", against=("size=9", level))
+    assert _ratio(answer) == "1.20 [1.10, 1.30], and at size=9 0.90 [0.85, 0.95]"
+
+
 def test_verdicts_are_read_as_they_were_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(programs, "data_folder", lambda: tmp_path)
     quoted = HERE._replace(machine='two cores, "idle"')

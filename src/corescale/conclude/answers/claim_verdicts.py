@@ -43,6 +43,20 @@ def _all(cells: Sequence[Verdict], shared: Sequence[Verdict]) -> Verdict:
     return "does not hold" if "does not hold" in shared else "open"
 
 
+def deciding(
+    finding: Finding, cells: Mapping[str, Interval], shared: Sequence[Interval]
+) -> tuple[str, Interval] | None:
+    """Of several levels of a claim about each, the one that decides against it: the farthest of those outside, or else
+    of those not shown to be within. None if all are within."""
+    if finding.general or finding.several or len(cells) < 2:
+        return None
+    claim = Claim.parse(finding.claim)
+    outside = [at for at, each in zip(cells, shared, strict=True) if judge(each, finding) == "does not hold"]
+    against = outside or [at for at, each in cells.items() if judge(each, finding) != "holds"]
+    off = {at: max(claim.low - cells[at].estimate, cells[at].estimate - claim.high) for at in against}
+    return next(((at, cells[at]) for at in sorted(off, key=lambda one: -off[one])), None)
+
+
 def judge(ratio: Interval, finding: Finding) -> Verdict:
     """`holds` if the whole interval lies within the claim, `does not hold` if none of it does.
 

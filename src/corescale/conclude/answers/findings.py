@@ -19,10 +19,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from corescale.conclude import stats
-from corescale.conclude.answers.claim_verdicts import Verdict, absent, judge, judged, lacking, said
+from corescale.conclude.answers.claim_verdicts import Verdict, absent, deciding, judged, lacking, said
 from corescale.conclude.frame import selected
 from corescale.conclude.stats import Floats, Interval
-from corescale.declare.claimed_range import Claim
 from corescale.declare.experiment import Experiment
 from corescale.declare.outputs import Finding, Normalise, Selection
 from corescale.errors import UsageError
@@ -52,7 +51,7 @@ class Answer:
     extremes: tuple[tuple[str, float], ...] = ()
     """the levels with the smallest and the largest ratio, each with its estimate; () if there is one level"""
     against: tuple[str, Interval] | None = None
-    """of the levels whose intervals are not within the claim, the one farthest from it, with its interval"""
+    """the level that decides against the claim, with its interval: see `deciding`"""
     oversubscribed: tuple[int, ...] = ()
     """each p that was compared and is more than may run at once"""
     failed: tuple[str, ...] = ()
@@ -179,7 +178,7 @@ def _answer(
         ratio,
         "open" if lost and verdict == "holds" else verdict,
         _extremes(found),
-        None if finding.general or finding.several or len(found) < 2 else _against(found, finding),
+        deciding(finding, found, shared),
         tuple(sorted(int(p) for p in compared[compared["oversubscribed"]]["p"].unique())),
         failed=lost,
         chosen=chosen,
@@ -205,12 +204,6 @@ def best(rows: "pd.DataFrame", column: str) -> tuple["pd.DataFrame", str]:
     at = rows.join(chosen.rename("_best"), on=BLOCK)["_best"]
     said = f"{column}={mostly}" + ("" if times == len(chosen) else f" in {times} of {len(chosen)} blocks")
     return rows[rows[column] == at], said
-
-
-def _against(cells: Mapping[str, Interval], finding: Finding) -> tuple[str, Interval] | None:
-    claim = Claim.parse(finding.claim)
-    bad = [(at, found) for at, found in cells.items() if judge(found, finding) != "holds"]
-    return max(bad, key=lambda one: max(claim.low - one[1].estimate, one[1].estimate - claim.high), default=None)
 
 
 def logarithms(rows: "pd.DataFrame", finding: Finding) -> "pd.Series":

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from corescale.conclude.answers.claim_verdicts import judge
+from corescale.conclude.answers.claim_verdicts import deciding, judge
 from corescale.conclude.answers.findings import Answer, answers
 from corescale.conclude.answers.scaling import scan
 from corescale.conclude.answers.several_machines import Part, together
@@ -86,6 +86,15 @@ def test_a_mean_that_holds_hides_no_level_that_does_not() -> None:
     assert open_.verdict == "open" and open_.against is not None and "threads=1" in open_.against[0]
     assert ". The claim is not shown at threads=1" in statements.answer(open_)
     assert open_.extremes[0] == (open_.against[0], open_.against[1].estimate), "one value of each level"
+
+
+def test_the_level_outside_decides_and_not_a_farther_one_that_may_be_within() -> None:
+    near, far = Interval(0.95, 0.94, 0.96, 0.95, 8), Interval(0.8, 0.5, 1.2, 0.95, 8)
+    cells = {"near": near, "far": far, "good": Interval(2.0, 1.9, 2.1, 0.95, 8)}
+    assert deciding(asked(), cells, list(cells.values())) == ("near", near)
+    assert deciding(asked(claim="> 0.9"), cells, list(cells.values())) == ("far", far)
+    assert deciding(asked(claim="> 0.4"), cells, list(cells.values())) is None
+    assert deciding(asked(general=True), cells, list(cells.values())) is None
 
 
 def test_a_general_finding_is_about_the_mean_alone() -> None:
