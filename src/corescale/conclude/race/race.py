@@ -258,7 +258,8 @@ class Race:
     def _cap(self) -> float | None:
         """The time after which a launch is capped: a multiple of the least median of those that meet all constraints.
 
-        None if no launch is shown to meet them, or if the response is not the time.
+        None if no launch is shown to meet them, or if the response is not the time. A cap by a baseline that may break
+        them would kill the answer if only a much slower configuration meets them.
         """
         if self.experiment.response != "wall":
             return None
