@@ -24,6 +24,11 @@ class Claim(NamedTuple):
     note: str
     """why no finding answers it; empty if one does"""
 
+    @property
+    def ours(self) -> bool:
+        """Whether the paper does not claim it."""
+        return self.claim.startswith("Asked by us")
+
 
 class Verdict(NamedTuple):
     """A line of data/verdicts.csv: the verdict of one machine's run on a finding, at one combination of levels."""

@@ -11,8 +11,9 @@ from corescale.show.statements import VERDICTS
 HEAD = """\
 # The claims of five papers, and what our machines say
 
-{claims} claims; {asked} are asked by a finding of a study that ships, and the other {rest} say why not. A claim may
-have several answers, for example one for each number of threads:
+{claims} claims; {asked} are asked by a finding of a study that ships, and the other {rest} say why not. Rows
+"Asked by us" are some of our own questions, and do not count here. Every program is ours: CCR is our `ports`, and TPL
+is oneTBB, both in C++. A claim may have several answers, for example one for each number of threads:
 
 | answers on | holds | equal | does not hold | open | share open | not on this machine | from records in data/runs |
 | --- | --- | --- | --- | --- | --- | --- | --- |
@@ -33,11 +34,12 @@ records the answers of a run. `corescale report data/runs/STUDY.tar.xz` shows a 
 
 
 def ledger(claims: Sequence[Claim], verdicts: Sequence[Verdict]) -> str:
-    """Every claim with its verdicts; counts first."""
-    asked = {(claim.study, claim.finding) for claim in claims if claim.finding}
+    """Every claim with its verdicts; first the counts of the papers' own claims."""
+    own = [claim for claim in claims if not claim.ours]
+    asked = {(claim.study, claim.finding) for claim in own if claim.finding}
     mine = [one for one in verdicts if (one.study, one.finding) in asked]
     counts = "".join(_counts(machine, mine) for machine in sorted({one.machine for one in mine}))
-    parts = [HEAD.format(claims=len(claims), asked=len(asked), rest=len(claims) - len(asked), counts=counts)]
+    parts = [HEAD.format(claims=len(own), asked=len(asked), rest=len(own) - len(asked), counts=counts)]
     for paper in dict.fromkeys(claim.paper for claim in claims):
         parts.append(_table(paper, [claim for claim in claims if claim.paper == paper], verdicts))
     return "\n".join(parts)

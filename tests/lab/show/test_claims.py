@@ -61,6 +61,14 @@ def test_the_counts_of_a_machine_say_how_much_of_what_it_can_give_is_open() -> N
     assert [cell.strip() for cell in row.strip("|").split("|")] == ["here", "1", "0", "0", "1", "50%", "1", "0"]
 
 
+def test_a_question_of_ours_has_a_row_and_no_count() -> None:
+    ours = next(one for one in claims.claims() if one.ours)
+    answer = HERE._replace(study=ours.study, finding=ours.finding)
+    page = ledger([ours], [answer])
+    assert page.startswith("# ") and "\n0 claims; 0 are asked" in page and "| here |" not in page
+    assert "<summary>holds 1</summary>" in page
+
+
 def test_a_machines_verdicts_stand_beside_another_and_what_was_not_there_is_said() -> None:
     there = HERE._replace(machine="there", at="", verdict="not on this machine", ratio="")
     claim = next(one for one in claims.claims() if one.finding == "faster")

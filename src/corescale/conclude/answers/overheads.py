@@ -217,10 +217,10 @@ def _failing(asked: Modelled, found: Configurations, confidence: float) -> Model
 
 def _judge_reach(found: Reach, allowed: float) -> tuple[Verdict, str]:
     near, far = found.near, found.far
+    if found.fit.untested:
+        return "not on this machine", found.fit.warning
     if near.low is None or near.high is None or far.low is None or far.high is None:
         return "open", "too few blocks to test it"
-    if math.isnan(found.fit.held_out.estimate):
-        return "open", found.fit.warning
     if far.high <= allowed:
         return "does not hold", f"it is off by less than {allowed:.0%} of the time there too"
     if far.high < near.low:
@@ -240,6 +240,8 @@ def _judge(found: Modelled) -> tuple[Verdict, str]:
     others = [one for one in found.choice.fits if one is not claimed]
     if against := _against(claimed, others, allowed):
         return "does not hold", against
+    if claimed.untested:
+        return "not on this machine", claimed.warning
     if warning := _in_the_way(claimed, others, allowed):
         return "open", warning
     return "holds", ""
@@ -248,6 +250,8 @@ def _judge(found: Modelled) -> tuple[Verdict, str]:
 def _no_better(rival: OverheadFit | None, claimed: OverheadFit, allowed: float) -> tuple[Verdict, str]:
     if rival is None:
         return "not on this machine", "these configurations do not determine both sums"
+    if rival.untested:
+        return "not on this machine", rival.warning
     if overhead_factors.surely_better(rival, claimed, allowed):
         return "does not hold", f"{rival.model} surely predicts better, by more than {allowed:.3g}"
     if overhead_factors.surely_better(claimed, rival, -allowed):

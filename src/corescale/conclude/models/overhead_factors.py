@@ -90,6 +90,11 @@ class OverheadFit:
         """`grain + p`."""
         return " + ".join(self.factors)
 
+    @property
+    def untested(self) -> bool:
+        """Whether no configuration can be left out, so that the fit passes through every point."""
+        return math.isnan(self.held_out.estimate)
+
     def overhead(self, values: Mapping[str, float]) -> Interval:
         """The expected f where the factors have these values."""
         return self._of(values, lambda f: f, -1.0)

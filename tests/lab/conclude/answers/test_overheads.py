@@ -186,7 +186,17 @@ def test_that_it_fails_is_open_or_unmeasured_without_data() -> None:
 def test_a_line_through_one_small_overhead_alone_says_nothing_of_large_ones() -> None:
     """Of f from 0.11 on only the first is below the limit: its line fits by itself, and is far off elsewhere."""
     answer = found(lambda p, points: by_large_grain(p, points) ** 2 + 0.1, **FAILING | {"fails_beyond": 0.135})
-    assert answer.verdict == "open" and "is not tested" in answer.why
+    assert answer.verdict == "not on this machine" and "is not tested" in answer.why
+
+
+@pytest.mark.parametrize(("rival", "threads"), [("", [1, 2]), ("grain + square", [1, 2, 4])])
+def test_a_fit_through_every_point_is_no_answer(rival: str, threads: list[int]) -> None:
+    """One size, with as many overheads as the sum has factors."""
+    models = ("grain", rival) if rival else ("grain",)
+    factors = {"grain": "p / points", "square": "p * p"}
+    where = {"points": 1000, "threads": threads}
+    answer = found(by_grain, factors=factors, models=models, no_better=rival, where=where)
+    assert answer.verdict == "not on this machine" and "is not tested" in answer.why
 
 
 def test_a_claim_about_small_overheads_is_not_judged_by_large_ones() -> None:
