@@ -70,6 +70,13 @@ TEST(AutoPlan, AShortEvenLoopIsOneBlockAThreadAndAnUnevenOrLongOneIsNot) {
   EXPECT_TRUE(plan(loop).steal);
 }
 
+TEST(AutoPlan, ALoopOfFourMicrosecondsIsStolenFromOnlyIfItIsVeryUneven) {
+  loop_description loop{.n = 4000, .threads = 2, .cores = 2, .iteration_ns = 1, .spread = 0.25, .hot = true};
+  EXPECT_FALSE(plan(loop).steal) << "two blocks of a short even loop differ so much by chance";
+  loop.spread = 0.5;
+  EXPECT_TRUE(plan(loop).steal);
+}
+
 TEST(AutoPlan, NotMoreThreadsThanCores) {
   loop_description loop = on_8_cores(1'000'000, 100);
   loop.cores = 2;
