@@ -164,11 +164,11 @@ def foresee(records: Sequence[Record], experiment: Experiment) -> tuple[Power, .
     for finding in experiment.study.outputs:
         if isinstance(finding, Finding) and not finding.along:
             made = findings.answers(rows, experiment, finding)
-            shared = sum(one.scatter > 0 for one in made)
+            shared = sum(math.isfinite(one.scatter) for one in made)
             for one in made:
                 each = sum(timed[row].wall for row in one.rows) / max(1, one.ratio.n)
                 unknown = Power(one, math.nan, math.nan, stop.max_blocks, None, 0.0)
-                found.append(_power(one, shared, stop, each) if one.scatter > 0 else unknown)
+                found.append(_power(one, shared, stop, each) if math.isfinite(one.scatter) else unknown)
     return tuple(found)
 
 

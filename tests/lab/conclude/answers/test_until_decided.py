@@ -156,3 +156,11 @@ def test_power_says_which_blocks_show_the_margin() -> None:
     said = list(statements.powers(quiet))
     assert said[0].startswith("faster: scatter ") and said[-1].startswith("2 of 2 answers can be ")
     assert next(statements.powers(loud)).endswith(", not the margin of 5%")
+
+
+def test_a_scatter_of_0_is_known_and_the_fewest_blocks_show_the_margin() -> None:
+    experiment = asked(FASTER)
+    exact = foresee(play(asked(FASTER, most=4), truth, Decided(asked(FASTER, most=4)), 0), experiment)
+    fewest = useful(experiment.stop.looks, 0.95)[0]
+    assert [(one.scatter, one.blocks, one.shown) for one in exact] == [(0.0, fewest, 0.0)]
+    assert list(statements.powers(exact))[-1].startswith("1 of 1 answer can be shown")
