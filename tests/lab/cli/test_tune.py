@@ -14,9 +14,12 @@ from typing import Any
 
 import pytest
 
+from corescale.conclude.answers.candidates import cheaper
 from corescale.conclude.answers.recommendation import Recommendation, recommend
 from corescale.conclude.race.race import Race
+from corescale.conclude.stats import ratio_interval
 from corescale.declare import command_line
+from corescale.declare.grid import configurations
 from corescale.declare.request import TuneRequest
 from corescale.errors import ExitCode, UsageError
 from corescale.machine import Machine
@@ -27,6 +30,7 @@ from corescale.observe.run import run
 from corescale.records import Record
 from corescale.show.headline import rehearsal
 from support.commands import ROOT, answered, corescale, refused
+from support.play import MACHINE, record
 
 GRID = ["-t", "1,2", "-f", "MODE=a,b,c", "-f", "SIZE=1,2,3,4", "--baseline", "MODE=a,SIZE=1"]
 TRUTH = """
@@ -95,6 +99,18 @@ def test_the_first_answer_takes_ten_launches() -> None:
     first = [r for r in records if r.block <= 1]
     assert [r.phase for r in first][:2] == ["warmup", "measure"]
     assert len(first) <= 10
+
+
+def test_what_is_lost_by_a_cheaper_one_is_estimated_as_in_the_table() -> None:
+    """Of these ratios the median is 1."""
+    experiment = command_line.tune(TuneRequest(threads="1", factor=["MODE=a,b"]), ["x", "{MODE}"], MACHINE)
+    first, second = configurations(experiment)
+    walls = [1.0, 1.0, 1.0, 1.08, 1.09]
+    records = [record(first, 1.0, block=k) for k in range(5)]
+    records += [record(second, wall, block=k, user=0.7) for k, wall in enumerate(walls)]
+    found = recommend(records, experiment)
+    trade = cheaper(records, experiment, found.candidates, first)
+    assert trade is not None and trade.slower == pytest.approx(ratio_interval(walls, [1.0] * 5).estimate - 1) != 0
 
 
 def test_one_that_costs_far_fewer_core_seconds_is_named() -> None:

@@ -140,7 +140,7 @@ def cheaper(
         lost, saved = times.log_ratio(c, answer), cost.log_ratio(c, answer)
         both = np.isfinite(lost) & np.isfinite(saved)
         if both.any():
-            slower, fewer = (math.expm1(float(np.median(each[both]))) for each in (lost, saved))
+            slower, fewer = (math.expm1(stats.hodges_lehmann(each[both]).estimate) for each in (lost, saved))
             trades.append(Cheaper(c, slower, -fewer, int(both.sum())))
     worthy = [t for t in trades if t.slower <= SLOWER and t.fewer >= CHEAPER and t.fewer > t.slower and t.blocks > 1]
     return max(worthy, key=lambda t: t.fewer, default=None)
