@@ -78,7 +78,7 @@ def _ratio(found: Answer) -> str:
         said += f" of {found.finding.along}: {' and '.join(f'{_level(level)} at {at}' for at, level in found.reached)}"
     if found.ratio.low is None:
         said += f" ({text.count(found.ratio.n, 'block')}: too few for an interval)"
-    if found.extremes:
+    if len({f"{ratio:.3g}" for _, ratio in found.extremes}) > 1:
         (least, low), (most, high) = found.extremes
         said += f". It ranges from {low:.3g} at {least} to {high:.3g} at {most}"
     if found.against:
@@ -108,7 +108,7 @@ def powers(found: Sequence[Power]) -> Iterator[str]:
     for one in found:
         yield text.clean(f"{' '.join(filter(None, (one.answer.finding.name, levels(one.answer.at))))}: {_power(one)}")
     able = [one for one in found if one.blocks is not None]
-    if not any(one.scatter > 0 for one in found):
+    if not any(math.isfinite(one.scatter) for one in found):
         yield "no power is known: that takes a run with two blocks of the levels that a finding compares"
         return
     if not able:
@@ -119,7 +119,7 @@ def powers(found: Sequence[Power]) -> Iterator[str]:
 
 
 def _power(one: Power) -> str:
-    if not one.scatter > 0:
+    if not math.isfinite(one.scatter):
         return _ratio(one.answer) if one.answer.why else "fewer than two blocks of what it compares"
     finding, most = one.answer.finding, f"{one.most} blocks can show {_size(one.shown, one.answer.finding)}"
     scatter = f"scatter {_size(one.scatter, finding)}; {most}"

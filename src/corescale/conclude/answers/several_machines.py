@@ -66,7 +66,8 @@ def differences(here: Sequence[Record], there: Sequence[Record], experiment: Exp
 def together(parts: Sequence[Part]) -> tuple[Experiment, tuple[Record, ...]]:
     """One experiment with the factor `machine`, and all records; raises UsageError if launches differ in anything else.
 
-    What is shown is declared by the first part. Warm-ups and confirmations are left out.
+    What is shown is declared by the first part. Warm-ups and confirmations are left out. Scans or comparisons of one
+    machine are one run with more blocks, and so have no such factor.
     """
     first = parts[0].experiment
     for part in parts[1:]:
@@ -75,6 +76,9 @@ def together(parts: Sequence[Part]) -> tuple[Experiment, tuple[Record, ...]]:
         if other := next((" and ".join(pair) for pair in pairs if pair[0] != pair[1]), ""):
             raise UsageError(f"cannot be seen together: {other}", where="report", remedy="give runs of one experiment")
     factors = [_merged(name, parts) for name in (factor.name for factor in first.factors)]
+    if (first.scans or first.compares) and all(part.machine == parts[0].machine for part in parts):
+        longer = first.model_copy(update={"factors": tuple(factors), "stop": _stop(parts)})
+        return longer, tuple(_records(parts))
     machine = Factor(name="machine", kind="parameter", levels=tuple(dict.fromkeys(part.machine for part in parts)))
     rates = {part.machine: rate for part in parts if (rate := part.experiment.study.bandwidth.get(""))}
     changed = {
@@ -85,7 +89,7 @@ def together(parts: Sequence[Part]) -> tuple[Experiment, tuple[Record, ...]]:
         "tuning": first.tuning.model_copy(update={"constraints": ()}),
         "study": first.study.model_copy(update={"bandwidth": rates}),
     }
-    return first.model_copy(update=changed), tuple(_records(parts))
+    return first.model_copy(update=changed), tuple(_by_machine(parts))
 
 
 def _stop(parts: Sequence[Part]) -> Stop:
@@ -127,13 +131,18 @@ def _merged(name: str, parts: Sequence[Part]) -> Factor:
     return found[0].model_copy(update={"levels": tuple(levels)})
 
 
+def _by_machine(parts: Sequence[Part]) -> Iterator[Record]:
+    """The records with the machine as a level."""
+    machines = [part.machine for part in parts for record in part.records if record.phase == "measure"]
+    for record, machine in zip(_records(parts), machines, strict=True):
+        levels = (*record.configuration.levels, ("machine", machine))
+        yield replace(record, configuration=Configuration(levels, record.configuration.layout))
+
+
 def _records(parts: Sequence[Part]) -> list[Record]:
+    """The measuring launches of all parts, with blocks that are numbered consecutively."""
     made: list[Record] = []
     for part in parts:
         after = 1 + max((record.block for record in made), default=-1)
-        for record in part.records:
-            if record.phase == "measure":
-                levels = (*record.configuration.levels, ("machine", part.machine))
-                chosen = Configuration(levels, record.configuration.layout)
-                made.append(replace(record, configuration=chosen, block=after + record.block))
+        made += [replace(r, block=after + r.block) for r in part.records if r.phase == "measure"]
     return made

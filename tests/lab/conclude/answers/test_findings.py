@@ -136,6 +136,9 @@ def test_without_noise_the_ratio_is_exact_and_extremes_are_named() -> None:
     (least, low), (most, high) = answer.extremes
     assert "threads=1" in least and "threads=4" in most and (low, high) == pytest.approx((1.2, 1.5))
     assert "threads=4" in statements.answer(answer) and "where > 1 is claimed" in statements.answer(answer)
+    assert "It ranges from 1.2 at" in statements.answer(answer)
+    same = replace(answer, extremes=((least, 2.0), (most, 2.0 + 1e-15)))
+    assert "ranges" not in statements.answer(same), "all levels have one ratio"
 
 
 def test_normalising_compares_how_they_scale() -> None:
@@ -345,6 +348,15 @@ def test_several_machines_become_a_factor_and_are_never_paired() -> None:
     assert {a.verdict for a in said.answers} == {"holds"}
     assert {dict(curve.levels)["machine"] for curve in said.found.curves} == {"here", "there"}
     assert len(said.found.rows) == 2 * len(configurations(EXPERIMENT))
+
+
+def test_comparisons_on_one_machine_are_one_with_more_blocks() -> None:
+    once = records(EXPERIMENT, seconds, 6, noise=0)
+    for verb, kept in (("compare", "compare"), ("scan", "scan"), ("tune", "study")):
+        parts = [Part("here", EXPERIMENT.model_copy(update={"verb": verb}), once)] * 2
+        joined, made = together(parts)
+        assert (joined.verb, len({r.block for r in made})) == (kept, 12)
+        assert ("machine" in {factor.name for factor in joined.factors}) == (kept == "study")
 
 
 def test_runs_of_different_factors_are_not_seen_together() -> None:
