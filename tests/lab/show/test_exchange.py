@@ -216,3 +216,9 @@ def test_an_unwritable_target_is_one_clear_line(tmp_path: Path) -> None:
 def test_a_device_is_written_and_not_replaced() -> None:
     files.write("/dev/null", "x")
     assert Path("/dev/null").is_char_device()
+
+
+def test_a_scan_is_exported_in_order_of_p() -> None:
+    rows = json.loads(exchange.EXPORTERS["json"](samples.scan_result()))["results"]
+    order = [int(row["parameters"]["threads"]) for row in rows]
+    assert order == sorted(order)

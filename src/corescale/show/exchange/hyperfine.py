@@ -11,6 +11,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from corescale.conclude.answers.scaling import Scan
 from corescale.conclude.response import of
 from corescale.declare import grid, template
 from corescale.records import Configuration, Record
@@ -48,11 +49,14 @@ def export(result: Result) -> str:
 
 
 def benchmarks(result: Result) -> tuple[Benchmark, ...]:
-    """The configurations that were launched, in the request's order, each with the line that launches it."""
+    """The configurations that were launched, each with the line that launches it; those of a scan in order of p, and
+    others in the request's order."""
     measured = [record for record in result.records if record.phase == "measure"]
     seen = {record.configuration for record in measured}
-    order = [*(c for c in result.lines if c in seen), *(r.configuration for r in measured)]
-    return tuple(Benchmark(c, _name(result, c), of(measured, c)) for c in dict.fromkeys(order))
+    shown = result.conclusion.rows if isinstance(result.conclusion, Scan) else ()
+    order = [*(row.configuration for row in shown), *(c for c in result.lines if c in seen)]
+    every = dict.fromkeys([*order, *(r.configuration for r in measured)])
+    return tuple(Benchmark(c, _name(result, c), of(measured, c)) for c in every)
 
 
 def _name(result: Result, configuration: Configuration) -> str:
