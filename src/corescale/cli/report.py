@@ -148,24 +148,27 @@ def _must_differ(found: Sequence[store.Run]) -> None:
 
 
 def _together(found: Sequence[store.Run], given: Sequence[str]) -> store.Run:
-    names = [name or own for name, own in zip(given, _names(found), strict=True)]
+    names = [name or own for name, own in zip(given, _names(found, given), strict=True)]
     parts = [Part(name, run.experiment, run.records, run.launcher) for name, run in zip(names, found, strict=True)]
     experiment, records = together(parts)
     described = {name: run.environment for name, run in zip(names, found, strict=True)}
     return replace(found[0], experiment=experiment, records=records, all_records=records, environment=described)
 
 
-def _names(found: Sequence[store.Run]) -> list[str]:
-    """The name of each run's machine; further runs under different circumstances get #2, #3 after it."""
+def _names(found: Sequence[store.Run], given: Sequence[str]) -> list[str]:
+    """The name of each run's machine; further runs under different circumstances get #2, #3 after it, and a note that
+    says what differs from the first. `given`: the names that are used instead."""
     kinds: list[store.Run] = []
     names: list[str] = []
-    for run in found:
+    for run, named in zip(found, given, strict=True):
         same = next((k for k in kinds if not environment.differences(k.environment, run.environment)), None)
         if same is not None:
             names.append(names[found.index(same)])
             continue
         kinds.append(run)
         name = machine_name(run.environment)
-        used = sum(machine_name(other.environment) == name for other in kinds)
-        names.append(name if used == 1 else f"{name} #{used}")
+        used = [other for other in kinds if machine_name(other.environment) == name]
+        names.append(name if len(used) == 1 else f"{name} #{len(used)}")
+        if len(used) > 1 and not named:
+            note(f"{names[-1]}: {'; '.join(environment.differences(used[0].environment, run.environment))}")
     return names

@@ -10,6 +10,8 @@ from decimal import Decimal
 import numpy as np
 
 from corescale.conclude.stats import Floats, Interval
+from corescale.declare.experiment import Experiment
+from corescale.declare.metric_sources import exact
 from corescale.records import Configuration, Phase, Record
 
 
@@ -25,17 +27,19 @@ DIGITS = 9
 class Step:
     """The step in which a response is reported: its last digit, or the smallest difference between launches of one
     configuration. A program that prints seconds with one decimal prints 1.0 for 0.96 and 1.04, so equal values do not
-    mean that there is no noise.
+    mean that there is no noise. It is 0 if the response is declared as a count, which is exact.
     """
 
-    def __init__(self, name: str) -> None:
-        self._name, self._digits, self._made = name, 0, 0
+    def __init__(self, experiment: Experiment) -> None:
+        self._name, self._digits, self._made = experiment.response, 0, 0
+        source = experiment.metrics.get(self._name.removeprefix("metric:"), "") if ":" in self._name else ""
+        self._exact = bool(source) and exact(source)
         self._reported: dict[Configuration, set[float]] = {}
 
     @classmethod
-    def of(cls, records: Iterable[Record], name: str) -> float:
+    def of(cls, records: Iterable[Record], experiment: Experiment) -> float:
         """The step of these records."""
-        step = cls(name)
+        step = cls(experiment)
         for record in records:
             step.add(record)
         return step.size
@@ -52,6 +56,8 @@ class Step:
     @property
     def size(self) -> float:
         """The step in which the response is reported."""
+        if self._exact:
+            return 0.0
         last = 10.0 ** -(self._digits if self._made else DIGITS)
         if sum(map(len, self._reported.values())) == self._made:
             return last

@@ -68,7 +68,8 @@ def _unreported(records: Sequence[Record], experiment: Experiment) -> Iterator[s
     good = [record for record in records if record.ok]
     for name, source in experiment.metrics.items():
         if good and name not in reported and not any(name in record.metrics for record in good):
-            yield f"metric {name}={source}: no launch gave it; {given_by(source)}"
+            said = [warning for record in good for warning in record.warnings]
+            yield f"metric {name}={source}: no launch gave it; {given_by(source, said)}"
 
 
 def _recorded(records: Sequence[Record], experiment: Experiment) -> tuple[list[str], list[str]]:
@@ -82,14 +83,15 @@ def _recorded(records: Sequence[Record], experiment: Experiment) -> tuple[list[s
 
 def _quantised(records: Sequence[Record], experiment: Experiment) -> list[str]:
     """A warning if the response is quantised in steps larger than the difference asked for."""
-    step = Step.of(records, experiment.response)
+    step = Step.of(records, experiment)
     typical = median([record.response(experiment.response) for record in records])
     if not (typical > 0 and step > experiment.stop.within * typical):
         return []
     name = "the time" if experiment.response == "wall" else experiment.response
-    return [
-        f"{name} is quantised in steps of {step:g}, {step / typical:.2g} of its median: what is less cannot be seen"
-    ]
+    key, source = name.partition(":")[2], experiment.metrics.get(name.partition(":")[2], "")
+    count = f"; if it is an exact count: {experiment.typed('--metric')} {key}=count:{source.partition(':')[2]}"
+    said = f"{name} is quantised in steps of {step:g}, {step / typical:.2g} of its median: what is less cannot be seen"
+    return [said + (count if source.startswith("output:") and step >= 1 else "")]
 
 
 def _flagged(

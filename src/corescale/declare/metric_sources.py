@@ -2,6 +2,7 @@
 """The sources of metrics, a table for help, messages and the schema of study files; what a response may be."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from corescale.errors import nearest
@@ -15,14 +16,17 @@ class MetricSource:
     """what follows its colon, if anything; a source with a key is the `gives` of a source in observe/"""
     absent: str = "only a lower bound is known here"
     """what a message says if no launch gave a metric of it: what to do, or the reason"""
+    exact: bool = False
+    """whether its values are counts; others are measured or may be printed with few digits, so they are rounded"""
 
 
 METRIC_SOURCES = {
-    "stdout-size": MetricSource(),
+    "stdout-size": MetricSource(exact=True),
     "peak-memory": MetricSource(),
     "cpu-time": MetricSource(),
     "output": MetricSource("KEY", 'let it print a line such as {{"{key}": 1.5}}'),
-    "counter": MetricSource("EVENT", "no counter of the processor was free"),
+    "count": MetricSource("KEY", 'let it print a line such as {{"{key}": 5}}', exact=True),
+    "counter": MetricSource("EVENT", "no counter of the processor was free", exact=True),
     "explain": MetricSource("KIND", "no profiler could be loaded into it, or the disk was full"),
 }
 UNKEYED = tuple(name for name, each in METRIC_SOURCES.items() if not each.key)
@@ -54,7 +58,28 @@ def response(text: str) -> str:
     return text
 
 
-def given_by(source: str) -> str:
-    """What a message says if no launch gave a metric of this source: what to do, or the reason."""
+def exact(source: str) -> bool:
+    """Whether the values of this source are exact."""
+    return METRIC_SOURCES[source.partition(":")[0]].exact
+
+
+LARGEST, SMALLEST = 1e150, 1e-150
+"""bounds of a metric, within which products and ratios of two metrics are finite and not 0"""
+
+
+def usable(value: float) -> bool:
+    """Whether a number may be the value of a metric."""
+    return value == 0 or SMALLEST <= abs(value) <= LARGEST
+
+
+def out_of_range(key: str, value: float) -> str:
+    """The warning about a value that is ignored; `given_by` knows it by its first words."""
+    return f"{key} = {value:.3g} is ignored: it is neither 0 nor between {SMALLEST:g} and {LARGEST:g}"
+
+
+def given_by(source: str, warnings: Iterable[str]) -> str:
+    """What a message says if no launch gave a metric of this source: what to do, or the reason, which may be among the
+    launches' `warnings`."""
     name, _, key = source.partition(":")
-    return METRIC_SOURCES[name].absent.format(key=key)
+    ignored = (said for said in warnings if key and said.startswith(f"{key} = "))
+    return next(ignored, METRIC_SOURCES[name].absent.format(key=key))

@@ -17,7 +17,7 @@ from corescale.declare.factors import no_range
 from corescale.declare.grid import baseline, configurations, first, reference, untyped
 from corescale.declare.plan import Block, Invocation
 from corescale.declare.stop import CONFIRM_BLOCKS
-from corescale.endings import CONTINUE, ending, names_error, not_started, spoiled, too_short
+from corescale.endings import CONTINUE, ending, names_error, not_started, too_short
 from corescale.errors import (
     AfterwardsError,
     BudgetEndedError,
@@ -147,7 +147,6 @@ class _Loop:
             self.budget.begin(self.clock, launcher.untimed)
         self.booked = 0.0
         """seconds by `clock` at the end of the last launch"""
-        self.launched = [*store.records]
 
     def clock(self) -> float:
         """Seconds of the budget that this part of the run took, without waiting in a queue."""
@@ -261,7 +260,6 @@ class _Loop:
         for record in map(self.paid, begun):
             self.store.append(record)
             made.append(record)
-            self.launched.append(record)
             self.watcher.launched(record)
             self.check(record)
             self.must_fit(made, launches)
@@ -356,7 +354,9 @@ class _Loop:
             given = {f"metric:{key}" for record in made for key in record.metrics}
             given |= {f"region:{region.name}" for record in made for region in record.regions}
             source = self.experiment.metrics.get(name.removeprefix("metric:"), "")
-            declared = metric_sources.given_by(source) if source else f"{self.experiment.typed('--metric')} adds one"
+            said = [warning for record in made for warning in record.warnings]
+            adds = f"{self.experiment.typed('--metric')} adds one"
+            declared = metric_sources.given_by(source, said) if source else adds
             gives = "region.h adds one" if name.startswith("region:") else declared
             remedy = f"the program gives {', '.join(sorted(given)) or 'none'}; {gives} (docs/region.md)"
             raise UsageError("no launch gave it", where=name, remedy=remedy)
@@ -385,15 +385,8 @@ class _Loop:
         ranges = (no_range(name, record.configuration.get(name)) for name in parameters)
         if meant := next(filter(None, ranges), ""):
             return meant
-        program = record.configuration.get(COMMAND)
-        same = [earlier for earlier in self.launched if earlier.configuration.get(COMMAND) == program]
-        again = spoiled(same, self.experiment.typed("--prepare"))
-        known = again or record.status == "not-started" or names_error(record.tail) or self.experiment.output == SHOWN
-        return (
-            (again or otherwise)
-            if known
-            else f"{otherwise}; {self.experiment.typed('--show-output')} shows what it wrote"
-        )
+        known = record.status == "not-started" or names_error(record.tail) or self.experiment.output == SHOWN
+        return otherwise if known else f"{otherwise}; {self.experiment.typed('--show-output')} shows what it wrote"
 
     def _launched(self, record: Record) -> str:
         """The command as messages show it, without the variables set for it or its ranks."""

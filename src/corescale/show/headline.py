@@ -484,7 +484,8 @@ def _comparison(found: Comparison, confidence: float, response: str) -> str:
 
 def _mean(found: Comparison, response: str) -> str:
     """`; on average it is 1.06x slower: of new 3 of 40 take 1.5 times its median`, if that number differs."""
-    if found.slow is None or found.ratio.low is None or found.ratio.covers(found.mean_ratio.estimate):
+    ratio, mean = found.ratio, found.mean_ratio.estimate
+    if found.slow is None or ratio.low is None or ratio.covers(mean) or math.isclose(ratio.estimate, mean):
         return ""
     return "; " + _averaged("on average", 1 / found.mean_ratio.estimate, [
         (label(found.reference), found.slow[0]), (label(found.other), found.slow[1])], response)  # fmt: skip

@@ -58,7 +58,9 @@ def test_a_machine_is_called_as_it_was_named(tmp_path: Path) -> None:
     done = corescale("report", "amd=one", "intel=two", "-o", "page.html", "--json", cwd=tmp_path)
     assert done.returncode == ExitCode.OK, done.stderr
     answers = json.loads(done.stdout)["conclusion"]["findings"]
-    assert {answer["at"]["machine"] for answer in answers} == {"amd", "intel"}
+    assert {answer["at"]["machine"] for answer in answers} == {"amd", "intel"} and "#2" not in done.stderr
+    unnamed = corescale("report", "one", "two", "-o", "page.html", cwd=tmp_path)
+    assert re.search(r"note: .+ #2: machine cpu_model: was .+, is another$", unnamed.stderr, re.MULTILINE)
 
 
 def test_no_file_of_others_is_overwritten(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corescale.declare.metric_sources import given_by
 from corescale.errors import ExitCode, ProgramError
 from corescale.observe.sources.result import ProgramResult, parse_results
 from corescale.records import Region
@@ -127,10 +129,19 @@ def test_hostile_json(tmp_path: Path, content: str) -> None:
 def test_last_object_on_stdout(
     tmp_path: Path, stdout: str, metrics: dict[str, float], checks: dict[str, bool], work: float | None
 ) -> None:
-    assert parse_results(tmp_path, stdout) == ProgramResult((), metrics, checks, work)
+    assert replace(parse_results(tmp_path, stdout), warnings=()) == ProgramResult((), metrics, checks, work)
 
 
 @given(st.binary())
 def test_any_stdout_is_survived(written: bytes) -> None:
     found = parse_results(Path("/nonexistent"), written.decode(errors="replace"))
     assert found.regions == () and all(map(math.isfinite, found.metrics.values()))
+
+
+def test_a_value_out_of_range_is_ignored_with_a_warning_which_is_why_no_launch_gave_it(tmp_path: Path) -> None:
+    said = '{"v": 1e300, "w": 1e-300, "x": 0, "y": NaN, "z": 1e400, "huge": 1' + 400 * "0" + "}"
+    found = parse_results(tmp_path, said)
+    assert found.metrics == {"x": 0} and [one.split(" = ")[0] for one in found.warnings] == ["v", "w", "z", "huge"]
+    assert given_by("output:w", found.warnings).startswith("w = 1e-300 is ignored: it is neither 0 nor between 1e-150 ")
+    put(tmp_path, "rank-0.1.1.json", {**WHOLE, "metrics": {"v": 1e300}})
+    assert [one.split(" is ")[0] for one in parse_results(tmp_path, None).warnings] == ["v = 1e+300"]

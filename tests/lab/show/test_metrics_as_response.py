@@ -179,3 +179,17 @@ def test_equal_launches_leave_no_blank_where_an_interval_was() -> None:
 def test_a_direction_cannot_be_asked_for() -> None:
     with pytest.raises(UsageError, match=r"'metric:score:max' .*; let the program print its inverse"):
         scanning(response="metric:score:max")
+
+
+def test_a_count_is_exact_and_a_number_that_may_be_rounded_is_not() -> None:
+    """5 and 6 may be 5.49 and 5.5, unless they are counts; one launch of neither is high."""
+    found = {}
+    for source in ("output", "count"):
+        experiment = comparing("a", "b", metric=[f"score={source}:score"])
+        made = play(experiment, lambda c: 6.0 if c["command"] == "b" else 5.0, policy.Uniform(experiment), noise=0)
+        found[source] = result([dataclasses.replace(r, metrics={"score": r.wall}) for r in made], experiment)
+    assert headline(found["count"]).startswith("b has 1.20x the score of a (less")
+    assert headline(found["output"]).startswith("no difference shown: b takes 1.20x [1.00, 1.44]")
+    assert not any("which high" in printed(shown) for shown in found.values())
+    steps = [line for shown in found.values() for line in shown.warnings if "quantised" in line]
+    assert len(steps) == 1 and steps[0].endswith("; if it is an exact count: --metric score=count:score")

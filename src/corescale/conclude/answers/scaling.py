@@ -218,7 +218,7 @@ class Seen:
         for record in records:
             if record.phase == "measure":
                 launches[record.configuration].append(record)
-        return cls(experiment, times, launches, Step.of(records, experiment.response), memory_kind(records))
+        return cls(experiment, times, launches, Step.of(records, experiment), memory_kind(records))
 
 
 def row(seen: Seen, configuration: Configuration, reference: Configuration) -> Row:
@@ -247,7 +247,7 @@ def row(seen: Seen, configuration: Configuration, reference: Configuration) -> R
         oversubscribed=any(record.oversubscribed for record in launches),
         wanted_cores=median([_wanted(record) for record in launches if record.ok]),
         running=median([_running(record) for record in launches if record.ok]),
-        timing=timing(launches, configuration, experiment.response),
+        timing=timing(launches, configuration, experiment),
         ended=ways.pop() if len(ways) == 1 and not any(record.ok for record in launches) else "",
     )
 

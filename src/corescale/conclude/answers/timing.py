@@ -100,14 +100,19 @@ class Timing:
     """launches far from the others"""
 
 
-def timing(records: Sequence[Record], configuration: Configuration, name: str) -> Timing | None:
-    """The times of a configuration's measuring launches; None if none gave the response."""
+def timing(records: Sequence[Record], configuration: Configuration, experiment: Experiment) -> Timing | None:
+    """The times of a configuration's measuring launches; None if none gave the response.
+
+    Fewer launches than an interval takes do not show which of them are far: of three, two are often close by chance.
+    """
+    name = experiment.response
     launches = [r for r in of(records, configuration) if math.isfinite(r.response(name))]
     if not launches:
         return None
     values = [record.response(name) for record in launches]
     middle, known = statistics.median(values), all(math.isfinite(record.cpu) for record in launches)
-    spread = statistics.median(abs(value - middle) for value in values)
+    enough = len(values) >= stats.fewest_blocks(experiment.stop.confidence)
+    spread = statistics.median(abs(value - middle) for value in values) if enough else 0
     return Timing(
         mean=statistics.fmean(values),
         deviation=statistics.stdev(values) if len(values) > 1 else None,

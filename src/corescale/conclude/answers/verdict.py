@@ -91,7 +91,7 @@ def compare(records: Sequence[Record], experiment: Experiment, gate: Gates | Non
 
 def _alone(records: Sequence[Record], experiment: Experiment, only: Configuration) -> tuple[Comparison, ...]:
     """One command compared with itself; nothing if no launch succeeded."""
-    found = timing(records, only, experiment.response)
+    found = timing(records, only, experiment)
     if found is None:
         return ()
     time = stats.median_interval(table(records, experiment.response).column(only), experiment.stop.confidence)
@@ -113,14 +113,15 @@ def _compare(
     times = table(records, experiment.response)
     launches = (of(records, reference), of(records, other))
     same = only_in(experiment, detected(records), reference, other)
-    log_ratio = stats.hodges_lehmann(times.log_ratio(other, reference), confidence)
-    ratio = widened(log_ratio, times, other, reference, Step.of(records, experiment.response)).map(math.exp)
+    log_ratio, step = stats.hodges_lehmann(times.log_ratio(other, reference), confidence), Step.of(records, experiment)
+    ratio = widened(log_ratio, times, other, reference, step).map(math.exp)
     whole = 0.0 if experiment.stop.rule == "calm" else None
     failures = (_failures(launches[0]), _failures(launches[1]))
     decision = "failed" if any(failures) and not experiment.ignore_failure else stats.decide(ratio)
     # The time until a program fails is not the time of its work.
     crashed = decision == "failed" or (len(launches[1]) > 0 and all(record.let_fail for record in launches[1]))
-    mean = stats.ratio_of_means(times.column(other), times.column(reference), confidence)
+    of_means = stats.ratio_of_means(times.column(other), times.column(reference), confidence)
+    mean = widened(of_means.map(math.log), times, other, reference, step).map(math.exp)
     ratios: dict[GateOn, Interval] = {"time": ratio, "mean": mean}
     for amount in gate.keys() - ratios.keys():
         logs = table(records, amount).log_ratio(other, reference)

@@ -76,7 +76,7 @@ class Race:
         self.records: list[Record] = []
         self._everyone = configurations(experiment)
         self._columns = {c: k for k, c in enumerate(self._everyone)}
-        self._step = Step(experiment.response)
+        self._step = Step(experiment)
 
     @classmethod
     def of(cls, records: Iterable[Record], experiment: Experiment, options: RaceOptions = OPTIONS) -> Self:

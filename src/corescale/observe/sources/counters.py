@@ -96,4 +96,4 @@ def _read(scratch: Scratch) -> Found:
     return Found(measured=found)
 
 
-SOURCE = Source("counters", _wanted, _environment, _read, gives="counter")
+SOURCE = Source("counters", _wanted, _environment, _read, gives=("counter",))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a program reports about itself, in the files of region.h, or else in the last JSON object on its stdout."""
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, NonNegative
 
 from corescale import documents
 from corescale.declare.experiment import Experiment
+from corescale.declare.metric_sources import out_of_range, usable
 from corescale.errors import ProgramError
 from corescale.observe.scratch import Scratch
 from corescale.observe.sources.source import Found, Source
@@ -37,6 +39,7 @@ class ProgramResult:
     metrics: Mapping[str, float] = field(default_factory=dict)
     checks: Mapping[str, bool] = field(default_factory=dict)
     work: float | None = None
+    warnings: tuple[str, ...] = ()
 
     @property
     def origin(self) -> Origin:
@@ -115,12 +118,13 @@ def _merged(files: list[_File]) -> ProgramResult:
     metrics: dict[str, float] = {}
     checks: dict[str, bool] = {}
     for file in files:
-        for name, value in _finite(file.metrics.items()):
+        for name, value in _usable(file.metrics.items()):
             metrics.setdefault(name, value)
         for name, ok in file.checks.items():
             checks[name] = checks.get(name, True) and ok
-    works = [value for _, value in _finite(("work", file.work) for file in files)]
-    return ProgramResult(tuple(_regions(files)), metrics, checks, sum(works) if works else None)
+    works = [value for _, value in _usable(("work", file.work) for file in files)]
+    ignored = tuple(said for file in files for said in _ignored([*file.metrics.items(), ("work", file.work)]))
+    return ProgramResult(tuple(_regions(files)), metrics, checks, sum(works) if works else None, ignored)
 
 
 def _regions(files: list[_File]) -> Iterable[Region]:
@@ -132,29 +136,35 @@ def _regions(files: list[_File]) -> Iterable[Region]:
         threads[file.rank] = first + 1 + max((line.thread for line in file.regions), default=-1)
 
 
-LARGEST, SMALLEST = 1e150, 1e-150
-"""bounds of a metric, within which products and ratios of two metrics are finite and not 0"""
-
-
-def _finite(pairs: Iterable[tuple[str, Any]]) -> Iterable[tuple[str, float]]:
-    """The pairs whose values are usable numbers; booleans are not."""
+def _numbers(pairs: Iterable[tuple[str, Any]]) -> Iterable[tuple[str, float]]:
+    """The pairs whose values are numbers; booleans and NaN are not. An integer too large for a float is infinite."""
     for name, value in pairs:
         if isinstance(value, int | float) and not isinstance(value, bool):
             try:
                 number = float(value)
             except OverflowError:
-                continue
-            if number == 0 or SMALLEST <= abs(number) <= LARGEST:
+                number = math.inf
+            if not math.isnan(number):
                 yield name, number
+
+
+def _usable(pairs: Iterable[tuple[str, Any]]) -> Iterable[tuple[str, float]]:
+    """The pairs whose values may be those of metrics."""
+    return ((name, value) for name, value in _numbers(pairs) if usable(value))
+
+
+def _ignored(pairs: Iterable[tuple[str, Any]]) -> tuple[str, ...]:
+    """A warning for each pair whose number is out of range."""
+    return tuple(out_of_range(name, value) for name, value in _numbers(pairs) if not usable(value))
 
 
 def _from_stdout(text: str) -> ProgramResult:
     for line in reversed(re.split(r"[\r\n]+", text)):
         values = _object(line)
         checks = {name: value for name, value in values.items() if isinstance(value, bool)}
-        metrics = dict(_finite(values.items()))
+        metrics = dict(_usable(values.items()))
         if any(isinstance(value, int | float) for value in values.values()):
-            return ProgramResult((), metrics, checks, metrics.pop("work", None))
+            return ProgramResult((), metrics, checks, metrics.pop("work", None), _ignored(values.items()))
     return ProgramResult()
 
 
@@ -175,18 +185,19 @@ def _environment(scratch: Scratch) -> Mapping[str, str]:
 
 def _reads_output(experiment: Experiment) -> bool:
     """Whether the program's JSON line may be needed, for work, for a response or for a declared metric."""
-    declared = any(source.startswith("output:") for source in experiment.metrics.values())
+    declared = any(source.partition(":")[0] in GIVES for source in experiment.metrics.values())
     return declared or experiment.scaling.weak is not None or experiment.response != "wall"
 
 
 def _found(scratch: Scratch) -> Found:
     found = parse_results(scratch.of(NAME), scratch.said(LAST_OUTPUT))
     fields = {"regions": found.regions, "metrics": found.metrics, "checks": found.checks, "work": found.work}
-    measured = {f"output:{name}": value for name, value in found.metrics.items()}
+    measured = {f"{source}:{name}": value for source in GIVES for name, value in found.metrics.items()}
     when = spans(scratch.of(NAME)) if scratch.spans else ()
-    return Found(fields | {"origin": found.origin}, measured=measured, spans=when)
+    return Found(fields | {"origin": found.origin}, measured=measured, warnings=found.warnings, spans=when)
 
 
 NAME = "result"
-SOURCE = Source(NAME, lambda _: True, _environment, _found, probe=False, gives="output", reads_output=_reads_output)
+GIVES = "output", "count"
+SOURCE = Source(NAME, lambda _: True, _environment, _found, probe=False, gives=GIVES, reads_output=_reads_output)
 """It is not a probe, because a program reports whether it is measured or not, and writes only at its exit."""

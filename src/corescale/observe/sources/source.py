@@ -43,8 +43,8 @@ class Source:
     """Whether its presence may change the program's time. If so, records name it, and are not mixed with others."""
     by_rank: tuple[str, ...] = ()
     """Variables of `environment` that name a folder; of several ranks, each gets a folder in it, by its number."""
-    gives: str = ""
-    """The key of METRIC_SOURCES (declare/metric_sources.py) under which metrics of this source are declared."""
+    gives: tuple[str, ...] = ()
+    """The keys of METRIC_SOURCES (declare/metric_sources.py) under which metrics of this source are declared."""
     reads_output: Callable[[Experiment], bool] = lambda _: False
     """Whether it needs the program's standard output, which is then kept."""
     first: bool = False

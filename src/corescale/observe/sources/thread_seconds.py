@@ -51,4 +51,4 @@ def _read(scratch: Scratch) -> Found:
     return Found(measured={PREFIX + kind: sum(map(seconds, profiles)) for kind, seconds in KINDS.items()})
 
 
-SOURCE = Source(NAME, _wanted, _environment, _read, gives="explain", first=True)
+SOURCE = Source(NAME, _wanted, _environment, _read, gives=("explain",), first=True)

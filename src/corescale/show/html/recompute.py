@@ -59,7 +59,7 @@ def measured(result: Result) -> Mapping[str, Any] | None:
         "blocks": list(times.blocks),
         "kept": [block in kept for block in times.blocks],
         "values": [[value if math.isfinite(value) else None for value in row] for row in cells.tolist()],
-        "steps": [0.0, 0.0] if tuned else [Step.of(result.records, name), Step.of(calm, name)],
+        "steps": [0.0, 0.0] if tuned else [Step.of(each, result.experiment) for each in (result.records, calm)],
         "calm": calm_decide(calm, result.experiment),
         "confidence": stop.confidence,
         "confidences": [

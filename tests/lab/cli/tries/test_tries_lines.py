@@ -302,12 +302,12 @@ TRIES: tuple[Try, ...] = (
     (
         "corescale scan -q -r 2 -t 1,2 --same-output -- date +%N",
         4,
-        "corescale: threads=1 wrote another output than the first launch .--same-output.; leave out --same-output if",
+        "corescale: threads=1 wrote another output than the uncounted first launch .--same-output.; leave out",
     ),
     (
         "corescale compare -q --same-output -r 2 'date +%N' | grep failed:",
         4,
-        "failed: date .*, wrote another output than the first launch .--same-output.",
+        "failed: date .*, wrote another output than the uncounted first launch .--same-output.",
     ),
     (
         "CORESCALE_PASSPORT=passport.toml corescale doctor --noise 2s -- false",

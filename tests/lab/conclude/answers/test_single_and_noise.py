@@ -26,9 +26,11 @@ def launches(experiment: Experiment, walls: list[float], **more: Any) -> list[Re
 
 def test_mean_spread_range_and_what_stands_apart(experiment: Make) -> None:
     e = experiment(verb="compare", levels={})
-    found = timing(launches(e, [1.0, 1.01, 0.99, 1.0, 1.02, 0.98, 3.0]), configurations(e)[0], "wall")
+    found = timing(launches(e, [1.0, 1.01, 0.99, 1.0, 1.02, 0.98, 3.0]), configurations(e)[0], e)
     assert found is not None
     assert (found.least, found.most, found.launches, found.apart, found.median) == (0.98, 3.0, 7, 1, 1.0)
+    few = timing(launches(e, [51.35, 51.35001, 51.47]), configurations(e)[0], e)
+    assert few is not None and few.apart == 0, "of three, two are often close by chance"
     assert found.mean == pytest.approx(9.0 / 7) and found.deviation == pytest.approx(0.7560, rel=1e-3)
 
 

@@ -161,7 +161,7 @@ def test_what_several_sources_find_is_joined() -> None:
 
 
 def test_everything_that_a_metric_can_be_declared_as_is_given(experiment: Make, two_cores: Machine) -> None:
-    given = {source.gives for source in sources.SOURCES if source.gives}
+    given = {name for source in sources.SOURCES for name in source.gives}
     assert given == set(METRIC_SOURCES) - set(UNKEYED)
     metrics = {name: name for name in UNKEYED} | {"own": "output:size"}
     e = experiment("echo", '{"size": 7}').model_copy(update={"metrics": metrics})

@@ -70,7 +70,8 @@ const again = (data, base, confidence, calm) => {
       };
     if (data.read === "tune") return { ...found, ratio: mapped(ratio, Math.exp) };
     if (own === reference) return { ...found, ratio: ITSELF, mean: ITSELF };
-    return { ...found, ratio: mapped(ratio, Math.exp), mean: ratioOfMeans(of, to, limits) };
+    const means = widened(mapped(ratioOfMeans(of, to, limits), Math.log), [of, to], step);
+    return { ...found, ratio: mapped(ratio, Math.exp), mean: mapped(means, Math.exp) };
   });
 };
 
