@@ -90,7 +90,7 @@ TRIES: tuple[Try, ...] = (
         "0",
     ),
     (  # One that fails at one level has spoiled nothing for the other. The order of the launches is random.
-        "for k in {1..6}; do corescale scan -q -r 1 -t 1,2 -- sh -c 'exit $((2 - {threads}))' 2>&1; done"
+        "for k in {1..6}; do corescale scan -q -r 1 -t 1,2 -- sh -c 'exit $((2 - {threads}))' 2>&1 || true; done"
         " | grep -o 'an earlier launch succeeded\\|make it work' | sort | uniq -c",
         0,
         r"\s*6 make it work$",
