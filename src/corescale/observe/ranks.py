@@ -178,6 +178,8 @@ def ended(
         return replace(report, tail=_DELETED), ranks
     if report.status == "signal":
         return replace(report, tail=_STARTER_KILLED), ranks
+    if report.status == "ok":
+        report = replace(report, tail=_last_words(ranks, chatter) or report.tail)
     if report.status != "failed" or not failed:
         return report, ranks
     why = ranks[first]

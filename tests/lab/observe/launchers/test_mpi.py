@@ -229,6 +229,13 @@ def test_a_time_out_keeps_the_last_words_and_the_account_of_every_rank(experimen
 
 
 @needs_mpi
+def test_what_ranks_say_on_standard_error_is_kept_if_they_succeed(experiment: Make, two_cores: Machine) -> None:
+    script = "echo words of $OMPI_COMM_WORLD_RANK >&2"
+    (record,) = measured(experiment("sh", "-c", script, levels={"ranks": (2,)}), two_cores)
+    assert (record.status, record.tail) == ("ok", "rank 0: words of 0\nrank 1: words of 1\n")
+
+
+@needs_mpi
 def test_peak_memory_is_of_the_largest_rank_and_not_of_what_starts_it(experiment: Make, two_cores: Machine) -> None:
     script = "test $OMPI_COMM_WORLD_RANK = 0 || head -c 20M /dev/zero | tail -c 20M >/dev/null"
     (record,) = measured(experiment("sh", "-c", script, levels={"ranks": (2,)}, timeout=60), two_cores)
