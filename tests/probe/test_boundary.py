@@ -491,6 +491,11 @@ while time.process_time() < 0.2: pass"""
             older.kill(), beside.kill()
             older.wait(), beside.wait()
 
+    @pytest.mark.parametrize("sent", ["INT", "HUP", "TERM", "KILL"])
+    def test_a_program_that_signals_its_parent_ended_it_by_that_signal(self, sent: str) -> None:
+        report = spawn("sh", "-c", f"kill -{sent} $PPID; sleep 1000")
+        assert (report.status, report.signal) == ("signal", signal.Signals[f"SIG{sent}"])
+
     def test_a_cancellation_in_its_first_moment_is_one(self) -> None:
         """While it is being started, it could not yet tell a SIGTERM from its end."""
         endless = SpawnRequest(("sleep", "1000"))

@@ -119,7 +119,8 @@ class Spawner:
         if running.returncode == UNSEEN:
             report = replace(report, leftovers=report.leftovers + orphans.end(begun, _LIVE | older))
         if report.status == "cancelled" and not self._cancelled:  # it was cancelled, but not by the lab
-            return replace(report, status="signal", signal=signal.SIGTERM, tail=KILLED)
+            ended_by = -running.returncode if running.returncode < 0 else signal.SIGTERM
+            return replace(report, status="signal", signal=ended_by, tail=KILLED)
         return report
 
     def _start(self, request: SpawnRequest) -> tuple["subprocess.Popen[bytes]", IO[bytes]]:
