@@ -112,6 +112,14 @@ def telling(*outputs: str) -> str:
     return next(filter(names_error, outputs), next(filter(None, outputs), ""))
 
 
+_UNWRITTEN = re.compile(r"^(?:rank \d+: )?corescale: .*?: (.*; the results of this process are not recorded)$", re.M)
+
+
+def unwritten(said: str) -> tuple[str, ...]:
+    """Why processes could not write their results, in the words of region.h in their output."""
+    return tuple(f"region.h: {why}" for why in dict.fromkeys(_UNWRITTEN.findall(said)))
+
+
 def ending(record: Ended) -> str:
     """What the launch did, as the rest of a sentence: `failed with exit code 7: cannot open grid.dat`."""
     said = reason(record.tail) if record.status in SPEAKING else ""

@@ -169,9 +169,10 @@ def write() -> None:
         temporary.write_text(json.dumps(values, separators=(",", ":"), allow_nan=False) + "\n", encoding="utf-8")
         temporary.replace(Path(_state.directory) / f"{stem}.json")
     except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
-        print(f"corescale: {error}; the results of this process are not recorded", file=sys.stderr)
+        print(f"corescale: {temporary}: {why}; the results of this process are not recorded", file=sys.stderr)
 
 
 def _contents() -> dict[str, Any]:

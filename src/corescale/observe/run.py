@@ -17,7 +17,7 @@ from corescale.declare.factors import no_range
 from corescale.declare.grid import baseline, configurations, first, reference, untyped
 from corescale.declare.plan import Block, Invocation
 from corescale.declare.stop import CONFIRM_BLOCKS
-from corescale.endings import CONTINUE, ending, names_error, not_started, too_short
+from corescale.endings import CONTINUE, ending, names_error, not_started, too_short, unwritten
 from corescale.errors import (
     AfterwardsError,
     BudgetEndedError,
@@ -357,7 +357,8 @@ class _Loop:
             said = [warning for record in made for warning in record.warnings]
             adds = f"{self.experiment.typed('--metric')} adds one"
             declared = metric_sources.given_by(source, said) if source else adds
-            gives = "region.h adds one" if name.startswith("region:") else declared
+            usual = "region.h adds one" if name.startswith("region:") else declared
+            gives = next((each for record in made for each in unwritten(record.tail)), usual)
             remedy = f"the program gives {', '.join(sorted(given)) or 'none'}; {gives} (docs/region.md)"
             raise UsageError("no launch gave it", where=name, remedy=remedy)
 

@@ -18,7 +18,7 @@ from corescale.declare import grid, paths, template
 from corescale.declare.experiment import Experiment
 from corescale.declare.factors import Launch
 from corescale.declare.plan import Invocation
-from corescale.endings import CONTINUE, HALTED
+from corescale.endings import CONTINUE, HALTED, unwritten
 from corescale.errors import BudgetEndedError, UnavailableError, UsageError
 from corescale.machine import Machine
 from corescale.observe import environment, hooks, other_runs, preload, sources
@@ -234,7 +234,7 @@ class SpawningLauncher(Launcher):
             stopped = [STOPPED] if report.stopped else []
             if report.full and report.status == "ok" and report.step != "stdout":
                 stopped.append(NO_ROOM)
-            warnings = [*before, *self._beside(), *stopped, *report.warnings]
+            warnings = [*before, *self._beside(), *stopped, *report.warnings, *unwritten(report.tail)]
             scratch.processes = tuple(process for each in ranks.values() for process in each.processes)
             _must_have_had_means((report, *ranks.values()), scratch)
             if launch.preload and not proved and report.status == "ok":

@@ -436,3 +436,15 @@ def test_a_temporary_folder_that_takes_no_file_is_no_fault_of_the_program(
     monkeypatch.setattr(SpawnRequest, "__init__", told)
     with pytest.raises(UnavailableError, match="temporary directory"):
         direct(experiment("true"), two_cores)
+
+
+def test_a_region_whose_file_could_not_be_written_is_missed_in_its_own_words(
+    experiment: Make, two_cores: Machine
+) -> None:
+    lost = "import os; os.rmdir(os.environ['CORESCALE_RESULT'])\nimport corescale.region as r\nwith r.region('r'): pass"
+    why = "region.h: No such file or directory; the results of this process are not recorded"
+    e = experiment(sys.executable, "-c", lost, response="region:r")
+    with pytest.raises(UsageError, match=f"no launch gave it; the program gives none; {why} "):
+        run(e, store.Memory(), Direct(e, two_cores), blocks(e, 1))
+    e = experiment(sys.executable, "-c", lost)
+    assert all(why in one.warnings for one in run(e, store.Memory(), Direct(e, two_cores), blocks(e, 1)))
