@@ -37,6 +37,9 @@ class ToProve:
 
 _CXX = re.compile(r"lib(std)?c\+\+")
 
+_OF_CXX = "_ZSt15get_new_handlerv"
+"""what a program contains besides operator new if both are the C++ library's, linked statically; they call malloc"""
+
 OBSERVING = re.compile(r"libcorescale_(?!malloc)")
 """how the names of what corescale preloads begin; its allocator alone is there to be used"""
 
@@ -73,7 +76,7 @@ def judge(report: SpawnReport, libraries: Iterable[Path], detected: Sequence[Sig
     notes = [_note(lacking)]
     if not all(map(openmp.is_runtime, libraries)):
         notes.append(_goes_past(libraries, heavy, detected))
-        notes += [_plug_ins(each, libraries) for each in heavy]
+        notes += [note for each in heavy for note in (_hidden(each), _plug_ins(each, libraries))]
     return "; ".join(filter(None, notes))
 
 
@@ -138,6 +141,15 @@ def _goes_past(libraries: Iterable[Path], programs: Sequence[ProvedProgram], det
     }
     said = [f"{who}: operator new is served by {what}" for who, what in own.items() if not _CXX.match(Path(what).name)]
     return f"{'; '.join(said)}: the allocator gets what new allocates only if that calls malloc" if said else ""
+
+
+def _hidden(program: ProvedProgram) -> str:
+    """A note on a malloc or operator new of the program itself that the witness does not find, because the program does
+    not export it. A program that was stripped shows none."""
+    found = elf.defined(Path(program.executable), ("malloc", "_Znwm", _OF_CXX))
+    own = found - elf.defined(Path(program.executable), ("malloc", "_Znwm"), ".dynsym")
+    names = ["malloc"] * ("malloc" in own) + ["operator new"] * ("_Znwm" in own and _OF_CXX not in found)
+    return f"{program.executable}: has its own {' and '.join(names)}, which may go past the allocator" if names else ""
 
 
 def _plug_ins(program: ProvedProgram, libraries: Iterable[Path]) -> str:

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether a file can be preloaded into a program: checks what ld.so would check, without loading the file."""
 
+import re
+import struct
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.dynamic import DynamicSegment
 from elftools.elf.elffile import ELFFile
 from elftools.elf.enums import ENUM_DT_FLAGS_1
+from elftools.elf.sections import SymbolTableSection
 
 
 def refusal(path: Path) -> str | None:
@@ -47,6 +50,24 @@ def tags(path: Path, name: str) -> list[str]:
             return [str(getattr(tag, name.removeprefix("DT_").lower())) for tag in found]
     except (OSError, ELFError, ValueError):
         return []
+
+
+def defined(path: Path, names: Sequence[str], table: str = ".symtab") -> set[str]:
+    """Those of these symbols that a table of a native file defines; none if it has been stripped or cannot be read."""
+    try:
+        with path.open("rb") as file:
+            found = ELFFile(file).get_section_by_name(table)
+            if not isinstance(found, SymbolTableSection) or found["sh_entsize"] != struct.calcsize(_SYMBOL):
+                return set()
+            texts, entries = found.stringtable.data(), struct.iter_unpack(_SYMBOL, found.data())
+    except (OSError, ELFError, ValueError):
+        return set()
+    at = {place.start(): name for name in names for place in re.finditer(re.escape(name.encode()) + b"\0", texts)}
+    return {at[name] for name, _, _, section, _, _ in entries if section and name in at}
+
+
+_SYMBOL = "IBBHQQ"
+"""an entry of a symbol table with 64 bits: its name's place, kind, visibility, section (0: undefined), value, size"""
 
 
 def contains(path: Path, word: bytes) -> bool:

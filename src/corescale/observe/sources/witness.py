@@ -21,6 +21,8 @@ from corescale.observe.spawn import SpawnedProcess
 LIBRARY = "libcorescale_witness.so"
 FOLDER = "CORESCALE_WITNESS"
 """The variable with the folder in which the witness writes `witness.log`."""
+KEEPS = "CORESCALE_WITNESS_KEEPS"
+"""The variable that keeps libraries loaded in a launch that is a proof."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +68,10 @@ def _of(path: Path) -> Iterable[Sighting]:
 
 
 def _environment(scratch: Scratch) -> Mapping[str, str]:
-    """The variable. The file is made beforehand, because that costs more than the rest of the witness's work."""
+    """The variables. The file is made beforehand, because that costs more than the rest of the witness's work."""
     (scratch.of(NAME) / "witness.log").touch()
-    return {"LD_PRELOAD": str(native.library(LIBRARY)), FOLDER: str(scratch.of(NAME))}
+    keeps = {KEEPS: "1"} if scratch.launch.preload and not scratch.proved else {}
+    return {"LD_PRELOAD": str(native.library(LIBRARY)), FOLDER: str(scratch.of(NAME)), **keeps}
 
 
 def _read(scratch: Scratch) -> Found:

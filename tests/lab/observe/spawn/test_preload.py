@@ -337,12 +337,33 @@ def test_a_wrapper_that_keeps_the_preload_proves_its_program(
     assert {(r.status, r.proved) for r in proved} == {("ok", ((program, "work"),))}
 
 
+OWN = "static char h[1 << 20];\n{} void *{}(unsigned long n) {{ return n < sizeof h ? h : 0; }}\n"
+
+
+def test_a_malloc_or_new_of_its_own_that_a_program_does_not_export_is_noted(
+    experiment: Make, two_cores: Machine, compile_c: Any, own_allocator: str
+) -> None:
+    hidden = OWN.format('__attribute__((visibility("hidden")))', "malloc") + "void free(void *p) { (void)p; }\n"
+    new = OWN.format("", "_Znwm") + "int main(void) { return !_Znwm(8); }\n"
+    programs = [compile_c(hidden + ALLOCATE, "-fno-builtin"), compile_c(new), compile_c(ALLOCATE)]
+    levels = {"allocator": ("system", own_allocator)}
+    notes = Notes()
+    records = measured(experiment("{program}", levels=levels | {"program": programs}, timeout=20), two_cores, notes)
+    assert {r.status for r in records} == {"ok"}
+    assert sorted(note for note in notes.said if "may go past" in note) == sorted(
+        f"{program}: has its own {what}, which may go past the allocator"
+        for program, what in zip(programs, ("malloc", "operator new"), strict=False)
+    )
+
+
+@pytest.mark.parametrize("closes", ["", "dlclose(plugin); "])
 def test_a_plug_in_that_brings_a_malloc_is_said_and_a_library_that_is_linked_is_not(
-    experiment: Make, two_cores: Machine, compile_c: Any, own_allocator: str, tmp_path: Path
+    experiment: Make, two_cores: Machine, compile_c: Any, own_allocator: str, tmp_path: Path, closes: str
 ) -> None:
     plugin = tmp_path / "plugin.so"
     shutil.copy(own_allocator, plugin)
-    loads = f"#include <dlfcn.h>\n{ALLOCATE}".replace("return 0", f'return !dlopen("{plugin}", RTLD_NOW)')
+    opens = f'void *plugin = dlopen("{plugin}", RTLD_NOW); if (!plugin) return 1; {closes}return 0'
+    loads = f"#include <dlfcn.h>\n{ALLOCATE}".replace("return 0", opens)
     linked = compile_c(ALLOCATE, str(plugin), f"-Wl,-rpath,{tmp_path}", "-Wl,--no-as-needed")
     loading, levels = compile_c(loads), {"allocator": ("system", own_allocator)}
     e = experiment("{program}", levels=levels | {"program": (loading, linked)}, timeout=20)
