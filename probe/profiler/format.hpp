@@ -139,6 +139,7 @@ struct Header {
   std::uint32_t unqueued;   // some thread's `queued` is too small, because no file of the kernel could be opened to read it
   alignas(64) Word census;  // see census.hpp
   std::int64_t alone;       // how long only one thread computed or had no core; in the cache line of census
+  std::uint32_t unticked;   // threads that used many periods of CPU time until their end without a tick
   alignas(64) BlocksOfSize size[most_sizes];  // index: the exponent
 };
 static_assert(sizeof(Header) <= 4096);  // one page, for which there is room

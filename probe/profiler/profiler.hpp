@@ -141,16 +141,19 @@ void finish();
 void confine();  // finishes before the program forbids itself calls of the system
 
 // signals.cpp
-// The C library's SIGSETXID, with which it has all threads change their user. A program may use or wait for any other signal, even SIGURG, which is ignored by default.
-inline constexpr int signal_of_ticks = __SIGRTMIN + 1;
+// The C library's SIGCANCEL. It sets an action only in pthread_cancel, and that of its other signal, SIGSETXID, at the first thread that
+// any of its functions starts. A program may use or wait for any other signal, even SIGURG, which is ignored by default.
+inline constexpr int signal_of_ticks = __SIGRTMIN;
 using Handler = void(int, siginfo_t*, void*);
-void take_signal(Handler* tick);
+void take_signal();
 void pass_on(int number, siginfo_t* info, void* context);
 
 // stacks.cpp
 inline std::atomic<int> ticking;  // threads that are in a tick
+void tick(int number, siginfo_t* info, void* context);
 void start_ticks();
 void stop_ticks(Thread& thread);
+void miss_ticks(const Thread& thread);              // at the end of a thread or of the program
 void book_busy(Thread& thread, std::int64_t time);  // its CPU time since it was last booked
 Stack* here(void* context = nullptr, bool* allocates = nullptr);
 inline void weigh(Stack* stack, State state, std::int64_t length) {

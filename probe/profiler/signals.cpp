@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ticks use a signal that the C library keeps for itself, so no program handles, blocks or awaits it. What the C library sends is passed on
 // to it. Waits for other signals are booked here.
+#include <pthread.h>
 #include <signal.h>
 #include <sys/syscall.h>
 
@@ -49,8 +50,8 @@ void pass_on(int number, siginfo_t* info, void* context) {
   if (Handler* const handler = of_c_library) handler(number, info, context);
 }
 
-// For each thread, because the C library sets its own action when a program makes its first thread.
-void take_signal(Handler* tick) {
+// For each thread, because older C libraries set their own action when a program makes its first thread.
+void take_signal() {
   Action now = {};
   ask(SYS_rt_sigaction, signal_of_ticks, nullptr, &now);
   if (now.handler != tick) {
@@ -65,6 +66,13 @@ void take_signal(Handler* tick) {
 }  // namespace corescale::profiler
 
 using namespace corescale::profiler;
+
+CORESCALE_EXPORT int pthread_cancel(pthread_t thread) {
+  REAL(pthread_cancel, int(pthread_t));
+  const int result = real_pthread_cancel(thread);
+  if (live()) take_signal();
+  return result;
+}
 
 CORESCALE_EXPORT int sigwait(const sigset_t* given, int* number) {
   REAL(sigwait, int(const sigset_t*, int*));

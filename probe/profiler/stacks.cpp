@@ -137,6 +137,8 @@ void look_around(Thread& thread, void* context) {
   file->header.ended = now();
 }
 
+}  // namespace
+
 void tick(int number, siginfo_t* info, void* context) {
   if (info->si_code != SI_TIMER || info->si_value.sival_ptr != &period) return pass_on(number, info, context);
   const std::uint64_t began = cycles();
@@ -148,10 +150,8 @@ void tick(int number, siginfo_t* info, void* context) {
   errno = error;
 }
 
-}  // namespace
-
 void start_ticks() {
-  take_signal(tick);
+  take_signal();
   sigevent event = {};
   event.sigev_notify = SIGEV_THREAD_ID;
   event.sigev_signo = signal_of_ticks;
@@ -175,6 +175,11 @@ void start_ticks() {
 void stop_ticks(Thread& thread) {
   if (thread.timer >= 0) timer_delete(std::bit_cast<timer_t>(thread.timer));
   thread.timer = -1;
+}
+
+// No tick came for so many periods that the CPU time since the last one has no place.
+void miss_ticks(const Thread& thread) {
+  if (thread.timer >= 0 && thread.cpu - thread.ticked > 10 * period) add(file->header.unticked, 1);
 }
 
 Stack* here(void* context, bool* allocates) {

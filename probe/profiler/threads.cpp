@@ -76,6 +76,7 @@ void look_at(Thread& thread) {
   if (&thread == local.thread) thread.faults = faults() - thread.faults_before;
   const auto clock = static_cast<clockid_t>((~static_cast<unsigned>(thread.id) << 3) | 6);
   if (const std::int64_t cpu = now(clock) - thread.cpu_before; cpu > thread.cpu) thread.cpu = cpu;
+  miss_ticks(thread);
   book_busy(thread, now());
   book_queued(thread, queued_of(thread.id));
 }
@@ -179,8 +180,9 @@ void look(Thread& thread) {
 void end_thread() {
   Thread* const thread = local.thread;
   if (!thread || !live()) return;
-  stop_ticks(*thread);
   look(*thread);
+  miss_ticks(*thread);
+  stop_ticks(*thread);
   const std::int64_t time = now();
   log(computing, thread->cpu - thread->ticked);
   book_busy(*thread, time);

@@ -180,6 +180,8 @@ class Profile:
     """time in which exactly one of its threads computed"""
     lost_timers: int = 0
     """number of threads that got no timer, and therefore have no stacks"""
+    unticked: int = 0
+    """number of threads that used much CPU time to their end without a tick, which therefore has no stack"""
     confined: bool = False
     """whether the profile ends early because the program forbade itself system calls (seccomp)"""
     full: bool = False

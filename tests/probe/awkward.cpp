@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 (more than 300 lines: one program that has each habit, which share nothing else)
 // Programs that do what is allowed and rare: awkward PART [SECONDS] [LIBRARY...]. Each computes for so many seconds of CPU
 // time after it, and ends with 0 if it was served as without a profiler.
+#include <aio.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <link.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -77,6 +79,14 @@ int block_signals() {
   sigset_t all, before;
   sigfillset(&all);
   sigprocmask(SIG_BLOCK, &all, &before);
+  grind(seconds);
+  return 0;
+}
+
+// Not even the C library's own signals arrive.
+int block_signals_raw() {
+  const unsigned long all = ~0UL;
+  syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, nullptr, sizeof all);
   grind(seconds);
   return 0;
 }
@@ -400,6 +410,54 @@ int cancelled_in_a_wait() {
   return result != PTHREAD_CANCELED;
 }
 
+// The thread computes when it is cancelled.
+int cancel_at_once() {
+  static std::atomic<bool> began{false};
+  pthread_t made;
+  pthread_create(
+      &made, nullptr,
+      [](void*) -> void* {
+        pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, nullptr);
+        began = true;
+        grind(60);
+        return nullptr;
+      },
+      nullptr);
+  while (!began) usleep(1000);
+  pthread_cancel(made);
+  void* result;
+  pthread_join(made, &result);
+  grind(seconds);
+  return result != PTHREAD_CANCELED;
+}
+
+// The C library starts the program's first thread for this.
+int read_beside() {
+  static char text[16];
+  static aiocb read = {};
+  read.aio_fildes = open("/proc/self/exe", O_RDONLY);
+  read.aio_buf = text;
+  read.aio_nbytes = sizeof text;
+  const aiocb* const list[] = {&read};
+  if (aio_read(&read) || aio_suspend(list, 1, nullptr)) return 1;
+  grind(seconds);
+  return aio_return(&read) != sizeof text;
+}
+
+int timer_with_threads() {
+  static std::atomic<int> expired{0};
+  sigevent event = {};
+  event.sigev_notify = SIGEV_THREAD;
+  event.sigev_notify_function = [](sigval) { ++expired; };
+  timer_t timer;
+  if (timer_create(CLOCK_MONOTONIC, &event, &timer)) return 1;
+  const itimerspec often = {{0, 20'000'000}, {0, 20'000'000}};
+  timer_settime(timer, 0, &often, nullptr);
+  grind(seconds);
+  timer_delete(timer);
+  return expired == 0;
+}
+
 int new_that_throws() {
   volatile std::size_t most = std::numeric_limits<std::size_t>::max() / 4;
   for (int i = 0; i < 200; ++i) try {
@@ -415,6 +473,10 @@ const std::map<std::string, std::function<int()>> parts = {
     {"reset_signals", reset_signals},
     {"reset_signals_raw", reset_signals_raw},
     {"block_signals", block_signals},
+    {"block_signals_raw", block_signals_raw},
+    {"cancel_at_once", cancel_at_once},
+    {"read_beside", read_beside},
+    {"timer_with_threads", timer_with_threads},
     {"handle_urgent", handle_urgent},
     {"wait_for_any_signal", wait_for_any_signal},
     {"wait_for_urgent", wait_for_urgent},

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks of which the first has twice the work of the others: known_ranks SECONDS [send]. They meet 20 times, or each
-// waits as often for a message of the first.
+// Ranks of which the first has twice the work of the others: known_ranks SECONDS [send | fork]. They meet 20
+// times, or each waits as often for a message of the first. Last, with `fork`, a child of each computes for as long.
 #include <mpi.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cstdlib>
+#include <string>
 
 namespace {
 
@@ -30,7 +33,8 @@ int main(int count, char** word) {
   int rank = 0, ranks = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  const bool sends = count > 2;
+  const std::string how = count > 2 ? word[2] : "";
+  const bool sends = how == "send";
   const double seconds = count > 1 ? std::atof(word[1]) : 1;
   for (int i = 0; i < meetings; ++i) {
     grind(seconds / meetings / (rank == 0 ? 1 : 2));
@@ -42,6 +46,14 @@ int main(int count, char** word) {
       int got = 0;
       MPI_Recv(&got, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
+  }
+  if (how == "fork") {
+    const pid_t child = fork();
+    if (child == 0) {
+      grind(seconds);
+      _exit(0);
+    }
+    waitpid(child, nullptr, 0);
   }
   MPI_Finalize();
 }

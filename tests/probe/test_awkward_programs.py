@@ -2,6 +2,7 @@
 """The profiler in programs that do what is allowed and rare: they run as without it, and are seen as far as it goes."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from corescale import native
+from corescale.conclude.explain.explanation import explanation
 from corescale.conclude.explain.ledger import ledger
+from corescale.conclude.explain.rows import LedgerRow
 from corescale.conclude.explain.sites import sites
 from corescale.declare.factors import Launch
 from corescale.errors import UnavailableError
@@ -24,7 +27,7 @@ SECOND = 0.5
 SEEN_WHOLE = (
     "reset_signals", "reset_signals_raw", "block_signals", "handle_urgent", "wait_for_any_signal", "wait_for_urgent",
     "change_user", "ask_for_filters", "c11_threads", "main_leaves", "jump_out_of_sleep", "coroutines", "close_all",
-    "tiny_stacks", "cancelled_in_a_wait", "new_that_throws",
+    "tiny_stacks", "cancelled_in_a_wait", "cancel_at_once", "read_beside", "timer_with_threads", "new_that_throws",
 )  # fmt: skip
 """Parts of awkward.cpp."""
 
@@ -221,7 +224,31 @@ def test_without_timers_the_rows_are_known_and_a_note_says_that_places_are_missi
     assert seen.profile.lost_timers == 1
     assert "computing" not in sites([(seen.profile, Symbols(seen.profile.modules))])
     assert any("ulimit -i" in note for note in seen.ledger.notes)
+    assert not explanation(seen.ledger, [(seen.profile, Symbols(seen.profile.modules))]).over_time
     assert seen.profile.cpu == pytest.approx(SECOND / 2, abs=0.1)
+
+
+def test_a_thread_without_a_tick_is_noted_and_nothing_is_drawn_over_the_time() -> None:
+    seen = awkward("block_signals_raw")
+    assert (seen.launch.report.exit_code, seen.profile.unticked) == (0, 1)
+    assert seen.profile.cpu == pytest.approx(SECOND, abs=0.15)
+    assert any("places are missing for 1 of its threads: no tick came" in note for note in seen.ledger.notes)
+    found = explanation(seen.ledger, [(seen.profile, Symbols(seen.profile.modules))])
+    assert not (found.in_use or found.over_time or found.lines or found.rows_over_time or found.stretches)
+
+
+def test_the_children_of_ranks_are_unattributed_and_use_cpus() -> None:
+    """Each rank waits for a child, which computes for a second. The child is no rank."""
+    mpirun = shutil.which("mpirun")
+    if mpirun is None:
+        pytest.skip("needs mpirun")
+    line = (mpirun, "--allow-run-as-root", "--oversubscribe", "-n", "2", str(native.find("known_ranks")), "1", "fork")
+    seen = see(*line)
+    assert sum(one.is_rank for one in seen.launch.profiles) == 2
+    assert seen.ledger.rows[LedgerRow.UNATTRIBUTED] >= 2.0
+    found = explanation(seen.ledger, [(one, Symbols(one.modules)) for one in seen.launch.profiles])
+    mean = sum(found.over_time) / len(found.over_time)
+    assert mean * max(one.wall for one in seen.launch.profiles if one.is_rank) > 3.2  # 1.5 of the ranks, 2 of children
 
 
 @pytest.mark.parametrize("what", ["FORMAT", "_BYTES"])

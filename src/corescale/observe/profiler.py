@@ -48,7 +48,7 @@ _HEADER = np.dtype(
         *_all("u8", "first_cycle last_cycle"),
         *_all("u4", "cycles_of_a_call is_rank confined full"),
         *(("rank", "i4"), ("cycles_of_a_fault", "u4"), ("executable", "S512"), ("still", "i8"), ("idle", "i4")),
-        *(("unqueued", "u4"), ("census", "u8", 2), ("alone", "i8"), ("tail", "V40")),
+        *(("unqueued", "u4"), ("census", "u8", 2), ("alone", "i8"), ("unticked", "u4"), ("tail", "V36")),
         ("size", _BLOCKS, _MOST_SIZES),
     ]
 )
@@ -177,6 +177,7 @@ def _profile(path: Path, replaced: int, killed: int) -> Profile:
         rank=None if header["rank"] < 0 else int(header["rank"]),
         alone=shares.pop("alone"),
         lost_timers=int(header["lost_timers"]),
+        unticked=int(header["unticked"]),
         confined=bool(header["confined"]),
         full=bool(header["full"]),
         unqueued=bool(header["unqueued"]),

@@ -182,7 +182,7 @@ class Explanation:
     regions: tuple[tuple[str, RegionTimes], ...]
     """parallel regions of OpenMP and their places, with the most waiting first"""
     in_use: Mapping[int, float]
-    """rounded number of CPUs in use -> share of the time"""
+    """rounded number of CPUs in use -> share of the time; like all that is over the time, empty without ticks"""
     over_time: tuple[float, ...] = ()
     """mean CPUs in use in equal parts of the wall time, one after the other"""
     swaps: tuple[Swap, ...] = ()
@@ -214,7 +214,8 @@ def explanation(ledger: Ledger, profiles: Sequence[tuple[Profile, Namer]], spans
     mains = mains_of([profile for profile, _ in profiles]) if profiles else ()
     chosen = [(profile, name) for profile, name in profiles if profile in mains]
     regions = [(name(times.function).in_words, times) for profile, name in chosen for times in profile.regions]
-    threads, busy = worked(mains, ledger.wall), together(mains)
+    timed = mains if not any(main.lost_timers or main.unticked for main in mains) else ()
+    threads, busy = worked(timed, ledger.wall), together([profile for profile, _ in profiles] if timed else (), timed)
     drawn = lines(threads, ledger.wall)
     return Explanation(
         ledger=ledger,
@@ -259,12 +260,13 @@ def over_time(busy: Sequence[float], most: int = COARSE) -> tuple[float, ...]:
     return tuple(sum(busy[first:last]) / (last - first) for first, last in itertools.pairwise(bounds))
 
 
-def together(profiles: Sequence[Profile]) -> list[float]:
-    """CPUs in use by all programs together, in each `busy_length` from the start of the first program."""
-    first = min((profile.started for profile in profiles), default=0.0)
+def together(profiles: Sequence[Profile], mains: Sequence[Profile]) -> list[float]:
+    """CPUs in use by all programs together, in each `busy_length` from the first start of `mains` to their last end."""
+    first = min((profile.started for profile in mains), default=0.0)
+    ends = [round((main.started - first) / main.busy_length) + len(main.busy) for main in mains]
     busy: dict[int, float] = defaultdict(float)
     for profile in profiles:
         late = round((profile.started - first) / profile.busy_length)
         for place, cpus in enumerate(profile.busy):
             busy[late + place] += cpus
-    return [busy[place] for place in range(max(busy, default=-1) + 1)]
+    return [busy[place] for place in range(max(ends, default=0))]

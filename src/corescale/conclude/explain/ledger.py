@@ -81,19 +81,21 @@ def ledger(
 
     `work` is the work that the program reported. `stolen`: CPU seconds that the host took from the machine meanwhile.
     Up to that amount, time of threads that no source explains counts as waiting for a core. `unprofiled`: CPU seconds
-    of programs without a profile; they are unattributed, and no wait. Raises ValueError without a profile.
+    of programs without a profile. They are unattributed and no wait, as those of other programs are. Raises ValueError
+    without a profile.
     """
     if not profiles:
         raise ValueError("a ledger needs a profile")
     mains = mains_of(profiles)
     cpu = sum(profile.cpu for profile in profiles)
-    others = cpu - sum(main.cpu for main in mains)
+    used = sum(main.cpu for main in mains)
+    others = cpu - used if cpu * MOST > used else 0.0
     shared = len(mains) > 1 and not mains[0].is_rank
     wall = max(wall, *([_span(mains)] if shared else [main.wall for main in mains]))
     each = [allocating(main) for main in mains]
     rows, unseen, still = (_together if shared else _apart)(mains, [one.estimate for one in each], wall, stolen)
     blocked = rows[LedgerRow.BLOCKED]
-    _attribute_less(rows, unprofiled)
+    _attribute_less(rows, unprofiled + others)
     threads = mains[0].processors if shared else sum(main.processors for main in mains)
     known = unprofiled == 0 and not any(main.unqueued for main in mains)
     return Ledger(
@@ -111,10 +113,11 @@ def ledger(
     )
 
 
-def _attribute_less(rows: dict[LedgerRow, float], unprofiled: float) -> None:
-    """Moves waits into the unattributed time, until that has room for this CPU time."""
-    for row in (LedgerRow.BLOCKED, LedgerRow.BARRIER, LedgerRow.ABSENT, LedgerRow.LOCK, LedgerRow.MPI):
-        moved = min(rows[row], max(0.0, unprofiled - rows[LedgerRow.UNATTRIBUTED]))
+def _attribute_less(rows: dict[LedgerRow, float], elsewhere: float) -> None:
+    """Moves waits, at last those for a core, into the unattributed time, until that has room for this CPU time."""
+    waits = (LedgerRow.BLOCKED, LedgerRow.BARRIER, LedgerRow.ABSENT, LedgerRow.LOCK, LedgerRow.MPI, LedgerRow.QUEUED)
+    for row in waits:
+        moved = min(rows[row], max(0.0, elsewhere - rows[LedgerRow.UNATTRIBUTED]))
         rows[row] -= moved
         rows[LedgerRow.UNATTRIBUTED] += moved
 

@@ -18,15 +18,15 @@ def seen_to_the_end(profiles: Sequence[Profile]) -> tuple[str, ...]:
 
 
 def notes(mains: Sequence[Profile], profiles: Sequence[Profile], others: float, *, known: bool) -> list[str]:
-    """Notes on the ledger of `mains`. `others`: CPU seconds of the other profiled programs. `known`: whether every
-    program was profiled."""
+    """Notes on the ledger of `mains`. `others`: CPU seconds of the other profiled programs, 0 if they hardly used any.
+    `known`: whether every program was profiled."""
     found = []
     slots, ran = sum(main.processors for main in mains), sum(len(main.threads) + main.lost_threads for main in mains)
     if known and len(mains) == ran == 1 < slots:
         found.append(
             f"it ran 1 thread, of {slots} that are counted: put {{threads}} where it reads their number, or -t 1"
         )
-    if others > 0.01 * sum(main.cpu for main in mains):
+    if others:
         programs = len(profiles) - len(mains)
         found.append(f"{programs} other programs used {others:.2f} s of CPU time: unattributed")
     if len(mains) > 1 and not mains[0].is_rank:
@@ -38,4 +38,6 @@ def notes(mains: Sequence[Profile], profiles: Sequence[Profile], others: float, 
         found.append(f"{lost} threads were not profiled: there were more than the profiler keeps")
     if lost := sum(main.lost_timers for main in mains):
         found.append(f"places are missing for {lost} of its threads: the kernel gave no timer (raise ulimit -i)")
+    if unticked := sum(main.unticked for main in mains):
+        found.append(f"places are missing for {unticked} of its threads: no tick came (it may block all signals)")
     return found

@@ -106,6 +106,16 @@ def test_waits_that_are_moved_are_first_those_that_no_call_explains() -> None:
         assert (*rows, found.unseen) == pytest.approx((2.0 * len(seen), 2.0 * len(seen), 0.0))
 
 
+def test_cpu_time_that_no_profile_has_is_unattributed_before_any_thread_waits_for_a_core() -> None:
+    """Nor do the children of a rank wait, which are profiled but are no ranks."""
+    one = profile(thread(cpu=0.3, queued=0.6, spent={"blocked": 0.1}), processors=1, active=0.9, blocked=0.1)
+    found = ledger([one, replace(one, process=2)], 1.0, unprofiled=0.4)
+    assert found.rows[LedgerRow.UNATTRIBUTED] == pytest.approx(0.4)
+    parent = profile(thread(cpu=0.5, spent={"blocked": 0.5}), processors=1, active=0.5, blocked=0.5)
+    found = ledger([replace(parent, is_rank=True), profile(thread(cpu=0.4), processors=1, active=0.4)], 1.0)
+    assert [found.rows[row] for row in (LedgerRow.UNATTRIBUTED, LedgerRow.BLOCKED)] == pytest.approx([0.4, 0.1])
+
+
 def test_more_threads_than_cores_cost_nothing_that_the_launch_does_not_have() -> None:
     """Four threads on two cores: each waits half of the time, and no slot is lost."""
     threads = [thread(cpu=0.5, queued=0.5) for _ in range(4)]
@@ -294,13 +304,13 @@ def test_a_call_of_mpi_is_named_beside_its_place() -> None:
 def test_cpus_in_use_are_those_of_all_ranks_at_the_same_time() -> None:
     one = replace(rank(1.0), started=5.0, busy=(1.0, 1.0))
     late = replace(rank(1.0), started=5.01, busy=(1.0, 0.0))
-    assert in_use(together([one, late])) == pytest.approx({0: 1 / 3, 1: 1 / 3, 2: 1 / 3})
+    assert in_use(together([one, late], [one, late])) == pytest.approx({0: 1 / 3, 1: 1 / 3, 2: 1 / 3})
 
 
 def test_cpus_over_time_are_means_of_equal_parts() -> None:
     one = replace(rank(1.0), busy=(1.0, 0.0, 1.0, 1.0))
-    assert over_time(together([one, one]), most=2) == (1.0, 2.0)
-    assert over_time(together([one]), most=9) == (1.0, 0.0, 1.0, 1.0)
+    assert over_time(together([one, one], [one, one]), most=2) == (1.0, 2.0)
+    assert over_time(together([one], [one]), most=9) == (1.0, 0.0, 1.0, 1.0)
     assert over_time([]) == ()
 
 
