@@ -68,7 +68,7 @@ loop_record* find_record(std::uint64_t site) noexcept {
 }
 
 // Threads that disturb each other take longer by chance. So if a time alone is known, the loop has changed only if a second look confirms
-// it. Then the time alone is that of the loop before. While forks are only tried now and then, it is not: the calls between measure it.
+// it while forks pay. Then the time alone is that of the loop before. Forks that lose are judged by the time alone that was measured last.
 bool loop_record::learn(double mean_ns, double new_spread) noexcept {
   const float old = iteration_ns.load(std::memory_order_relaxed);
   const bool anew = old <= 0 || mean_ns > another_loop * old || another_loop * mean_ns < old;
@@ -77,9 +77,8 @@ bool loop_record::learn(double mean_ns, double new_spread) noexcept {
   spread.store(anew ? static_cast<float>(new_spread) : towards(old_spread, new_spread),
                std::memory_order_relaxed);
   const bool is_second = in_doubt.load(std::memory_order_relaxed) == doubt::second_blocks;
-  const bool is_forked = losses.load(std::memory_order_relaxed) < 2;
-  const bool is_another =
-      alone_ns.load(std::memory_order_relaxed) <= 0 ? anew : is_second && !anew && is_forked;
+  const bool pays = losses.load(std::memory_order_relaxed) == 0;
+  const bool is_another = alone_ns.load(std::memory_order_relaxed) <= 0 ? anew : is_second && !anew && pays;
   if (is_another) {
     serial_until.store(0, std::memory_order_relaxed);
     forks.store(0, std::memory_order_relaxed);
@@ -107,7 +106,9 @@ void loop_record::learn_alone(double mean_ns) noexcept {
   const bool anew = old <= 0 || mean_ns > another_loop * old || another_loop * mean_ns < old;
   const double believed = is_second ? std::min(old, mean_ns) : mean_ns;
   store_alone(anew ? believed : towards(static_cast<float>(old), mean_ns));
-  in_doubt.store(anew && !is_second ? doubt::alone : doubt::none, std::memory_order_relaxed);
+  // The first time alone says nothing of a change. If forks have lost before, their threads may still wake up: no try may follow at once.
+  const bool is_change = old > 0 || serial_until.load(std::memory_order_relaxed) == 0;
+  in_doubt.store(anew && is_change && !is_second ? doubt::alone : doubt::none, std::memory_order_relaxed);
   const bool confirmed = is_second && !anew;
   if (!confirmed) return;
   const bool have_lost =

@@ -131,6 +131,14 @@ TEST(ForkOrAlone, AShortLoopIsForkedAgainThoughItsThreadsSleepMeanwhile) {
   }
 }
 
+TEST(ForkOrAlone, ForksThatLoseWhileTheThreadsWakeUpAreTriedAgainSoon) {
+  planted_loop loop{.alone = 2000, .in_blocks = 2000, .forked = 12'000};
+  loop.call(10);
+  loop.forked = 1200;
+  loop.call(190);
+  EXPECT_GE(loop.forks, 100);
+}
+
 TEST(ForkOrAlone, ALoopThatChangesAtEachSampleDoesNotRace) {
   detail::loop_record record;
   int timed = 0;
