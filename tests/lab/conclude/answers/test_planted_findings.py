@@ -153,7 +153,7 @@ HOLDS_AND_FAILS: dict[tuple[str, str], tuple[Truth, Truth, int]] = {
         for what, large in {"read": "read_4096", "written": "write_4096", "computation": "real_2_14"}.items()
     },
     ("block_size", "auto_beats_the_formula"): (but(0.9, metric=AUTO), but(1.1, metric=AUTO), 2),
-    ("block_size", "auto_near_the_best"): (but(1.01, metric=AUTO), but(1.1, metric=AUTO), 2),
+    ("block_size", "auto_near_the_best"): (but(0.99, metric=AUTO), but(1.1, metric=AUTO), 2),
     ("block_size", "auto_near_a_block_that_is_known"): (
         but(1.01, metric="mean_auto"), but(1.1, metric="mean_auto"), 2),
     ("block_size_groups", "auto_near_the_best_on_groups"): (but(1.01, metric=AUTO), but(1.1, metric=AUTO), 8),
