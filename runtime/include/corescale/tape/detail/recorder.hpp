@@ -79,13 +79,14 @@ struct run {
 /// The open recording of a thread, as statements see it. `grow` gets room for a run and a block of the given size. If it throws
 /// (std::bad_alloc or std::length_error), the recording is unchanged.
 /// Runs fill the room from its beginning upwards, and blocks from its end downwards.
+/// `number` and `index` are apart: g++ would load two neighbours at once to make a place, and wait until the last index is in the cache.
 template <class Base>
 struct recorder {
   run<Base>* latest = nullptr;       ///< the last run; at the beginning of a room, an empty one
   std::uintptr_t block = 0;          ///< the block of the last statement
   std::uint32_t number = none_open;  ///< number of the recording
-  std::uint32_t index = 0;           ///< index of the next statement
   void (*grow)(recorder&, std::size_t bytes) = nullptr;
+  std::uint32_t index = 0;  ///< index of the next statement
 
   std::uint32_t recording() const noexcept {
     if (number == parameter) __builtin_unreachable();  // what is known to be a parameter needs no comparison
