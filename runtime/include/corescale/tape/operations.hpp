@@ -514,9 +514,9 @@ template <class Row>
 inline constexpr bool picks =
     std::is_same_v<Row, lesser> || std::is_same_v<Row, greater> || std::is_same_v<Row, positive_difference>;
 
-/// The value and the derivative of an operation with one operand, over T.
+/// The value and the derivative of an operation with one operand, over T. `inline` raises g++'s limit for inlining, as for series.
 template <class Row, class T>
-value_with_dx<T> value_and_dx(const T& x) {
+inline value_with_dx<T> value_and_dx(const T& x) {
   if constexpr (std::is_same_v<T, double> && requires { Row::both(1.0); }) {
     return Row::both(x);
   } else {

@@ -4,6 +4,7 @@
 #include "corescale/tape/series.hpp"
 
 // The functions of <cmath> on Taylor series. Each is one of a few recurrences; x' is dx/dt.
+// `inline` raises g++'s limit for inlining. A call returns the coefficients of order 1 separately (series::generate).
 namespace corescale::inline v0 {
 namespace detail {
 
@@ -17,21 +18,22 @@ Base integrated(std::size_t k, const series<Base, Order>& x, const series<Base, 
 
 /// z with z[0] = first and z' = x' g.
 template <class Base, std::size_t Order>
-series<Base, Order> integral(const Base& first, const series<Base, Order>& x, const series<Base, Order>& g) {
+inline series<Base, Order> integral(const Base& first, const series<Base, Order>& x,
+                                    const series<Base, Order>& g) {
   return series<Base, Order>::generate(
       x.size(), [&](std::size_t k, const auto&) { return k == 0 ? first : integrated(k, x, g); });
 }
 
 /// z with z[0] = first and z' = x' z.
 template <class Base, std::size_t Order>
-series<Base, Order> exponential(const Base& first, const series<Base, Order>& x) {
+inline series<Base, Order> exponential(const Base& first, const series<Base, Order>& x) {
   return series<Base, Order>::generate(
       x.size(), [&](std::size_t k, const auto& z) { return k == 0 ? first : integrated(k, x, z); });
 }
 
 /// z with z[0] = first and x z' = exponent z x'.
 template <class Base, std::size_t Order>
-series<Base, Order> power(const Base& first, const series<Base, Order>& x, const Base& exponent) {
+inline series<Base, Order> power(const Base& first, const series<Base, Order>& x, const Base& exponent) {
   return series<Base, Order>::generate(x.size(), [&](std::size_t k, const auto& z) -> Base {
     if (k == 0) return first;
     Base sum(0.0);
@@ -93,11 +95,11 @@ series<Base, Order> beginning(const Base& first, series<Base, Order> x) {
 
 #define CORESCALE_SERIES_FUNCTION(function) \
   template <class Base, std::size_t Order>  \
-  series<Base, Order> function(const series<Base, Order>& x)
-#define CORESCALE_SERIES_FUNCTION_2(function)                \
-  template <class Base, std::size_t Order>                   \
-  series<Base, Order> function(const series<Base, Order>& x, \
-                               const std::type_identity_t<series<Base, Order>>& y)
+  inline series<Base, Order> function(const series<Base, Order>& x)
+#define CORESCALE_SERIES_FUNCTION_2(function)                       \
+  template <class Base, std::size_t Order>                          \
+  inline series<Base, Order> function(const series<Base, Order>& x, \
+                                      const std::type_identity_t<series<Base, Order>>& y)
 
 // --- powers, exponentials, logarithms ---
 
