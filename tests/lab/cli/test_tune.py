@@ -274,7 +274,7 @@ def test_a_signal_that_ends_it_says_what_is_known_and_leaves_the_run_to_go_on(
     finally:
         tuning.kill()
     assert tuning.returncode == code, said
-    leads = r"so far threads=1 s=\d+ leads( \(the baseline\)|, about [\d.]+x \w+ than .*, not confirmed)?"
+    leads = r"so far s=\d+ leads( \(the baseline\)|, about [\d.]+x \w+ than .*, not confirmed)?"
     assert re.search(leads + r", (within [\d.]+% of the best at 95%|\d of 3 tried; nothing is proved yet)", said)
     assert "the same command continues" in said
 
