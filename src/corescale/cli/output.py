@@ -194,7 +194,7 @@ def exit_code(conclusion: Conclusion, launches: Sequence[Record] = (), stop: Dec
     INCONCLUSIVE has these reasons:
     - a scan or comparison has no interval, or something in it never succeeded;
     - a level of a study failed in most of its launches;
-    - no launch gave the response or met the constraint;
+    - no launch gave the response or met the constraint, or the launch to use is not shown to meet it;
     - the work of a weak scan turned out uneven;
     - the budget of a tune ended before anything was compared or decided;
     - the budget of a single command ended before its time had an interval.
@@ -208,7 +208,7 @@ def exit_code(conclusion: Conclusion, launches: Sequence[Record] = (), stop: Dec
     if isinstance(conclusion, Recommendation):
         if not conclusion.others and conclusion.no_preload:
             return ExitCode.PRELOAD
-        open_ = not (conclusion.answered and conclusion.decided)
+        open_ = not conclusion.usable
     elif isinstance(conclusion, Scan):
         uneven = conclusion.weak is not None and bool(conclusion.weak.refusal)
         open_ = uneven or conclusion.unsure or _lacks_a_level(conclusion)

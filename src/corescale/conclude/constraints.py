@@ -20,6 +20,7 @@ from corescale.conclude.race.options import OPTIONS
 from corescale.conclude.stats import Interval
 from corescale.declare.experiment import Constraint, Experiment
 from corescale.declare.grid import baseline
+from corescale.declare.metric_sources import number
 from corescale.declare.stop import MOST_BLOCKS, growing
 from corescale.records import Configuration, Record
 
@@ -43,6 +44,8 @@ class Judged:
     """`<= 1.04x baseline`; if no value was reported, also which launch reported none"""
     launches: int
     relative: bool = False
+    source: str = ""
+    """of the metric"""
 
     @property
     def said(self) -> str:
@@ -55,9 +58,16 @@ class Judged:
 
     @property
     def _shown(self) -> str:
-        value, low, high = self.value.estimate, self.value.low, self.value.high
-        ends = "" if low is None else f" [{low:.4g}, {high:.4g}]"
-        return f"{value:.4g}" + "x" * self.relative + ends * (ends != f" [{value:.4g}, {value:.4g}]")
+        value, ends = self._written(self.value.estimate), ""
+        if self.value.low is not None and self.value.high is not None:
+            low, high = self._written(self.value.low), self._written(self.value.high)
+            ends = f" [{low}, {high}]" if {low, high} != {value} else ""
+        elif self.state == "not shown":
+            ends = f" in {self.launches} launch{'es' * (self.launches > 1)}"
+        return f"{value}{'x' * self.relative}{ends}"
+
+    def _written(self, value: float) -> str:
+        return f"{value:.4g}" if self.relative else number(value, self.source)
 
 
 def judged(records: Sequence[Record], experiment: Experiment) -> dict[Configuration, tuple[Judged, ...]]:
@@ -67,7 +77,8 @@ def judged(records: Sequence[Record], experiment: Experiment) -> dict[Configurat
         return {}
     places = {c: k for k, c in enumerate(dict.fromkeys(record.configuration for record in made))}
     now, tail = places.get(baseline(experiment)), (1 - experiment.stop.confidence) / len(LOOKS)
-    found = [_Metric(made, places, each, now, tail) for each in experiment.tuning.constraints]
+    asked = [(each, experiment.metrics.get(each.metric, "")) for each in experiment.tuning.constraints]
+    found = [_Metric(made, places, each, source, now, tail) for each, source in asked]
     return {c: tuple(each.judged(k) for each in found) for c, k in places.items()}
 
 
@@ -94,6 +105,7 @@ class _Metric:
         made: Sequence[Record],
         places: dict[Configuration, int],
         constraint: Constraint,
+        source: str,
         now: int | None,
         tail: float,
     ) -> None:
@@ -103,6 +115,7 @@ class _Metric:
         self._logs = bool((values[given] > 0).all()) and constraint.bound > 0
         self._values, self._whose = np.log(values[given]) if self._logs else values[given], whose[given]
         self._constraint, self._now, self._tail = constraint, now if constraint.relative else None, tail
+        self._source = source
         self._unknown = constraint.relative and (now is None or now in self._silent)
 
     def judged(self, c: int) -> Judged:
@@ -124,9 +137,10 @@ class _Metric:
         known = not math.isinf(reach)
         found = Interval(off, off - reach if known else None, off + reach if known else None, 1 - self._tail, look)
         value = found.map((lambda x: bound * math.exp(x)) if self._logs else (lambda x: x + limit))
-        written = f"{relation} {bound if self._logs else limit:.4g}{'x baseline' * relative}"
+        written = f"{bound:.4g}x baseline" if relative else number(bound if self._logs else limit, self._source)
         state = _state(found if relation == "<=" else found.map(lambda x: -x))
-        return Judged(self._constraint.metric, state, value, written, launches.size, relative)
+        limit_said = f"{relation} {written}"
+        return Judged(self._constraint.metric, state, value, limit_said, launches.size, relative, self._source)
 
     def _mean(self, c: int, cut: int) -> "_Mean":
         """The mean of configuration `c` by the launches before `cut`; the others lend to its variance."""

@@ -18,12 +18,16 @@ class MetricSource:
     """what a message says if no launch gave a metric of it: what to do, or the reason"""
     exact: bool = False
     """whether its values are counts; others are measured or may be printed with few digits, so they are rounded"""
+    unit: str = ""
+    """of its values in a message; empty for numbers without unit"""
+    size: float = 1
+    """value of one unit"""
 
 
 METRIC_SOURCES = {
     "stdout-size": MetricSource(exact=True),
-    "peak-memory": MetricSource(),
-    "cpu-time": MetricSource(),
+    "peak-memory": MetricSource(unit=" MiB", size=2**20),
+    "cpu-time": MetricSource(unit=" s"),
     "output": MetricSource("KEY", 'let it print a line such as {{"{key}": 1.5}}'),
     "count": MetricSource("KEY", 'let it print a line such as {{"{key}": 5}}', exact=True),
     "counter": MetricSource("EVENT", "no counter of the processor was free", exact=True),
@@ -83,3 +87,9 @@ def given_by(source: str, warnings: Iterable[str]) -> str:
     name, _, key = source.partition(":")
     ignored = (said for said in warnings if key and said.startswith(f"{key} = "))
     return next(ignored, METRIC_SOURCES[name].absent.format(key=key))
+
+
+def number(value: float, source: str) -> str:
+    """The value of a metric of this source with its unit, in four digits: `30 MiB`."""
+    of = METRIC_SOURCES.get(source.partition(":")[0], MetricSource())
+    return f"{value / of.size:.4g}{of.unit}"

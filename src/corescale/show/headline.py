@@ -240,7 +240,8 @@ def _recommended(found: Recommendation) -> str:
     near = "" if bound is None else nearness(bound, found.confidence, _raced(found), beside=gains)
     rest = _rest(found)
     if not found.decided:
-        return f"not decided{f', {near}' if near else ''}: {why_keep(found)}{_others(found)}{rest}"
+        ends = _others(found) + _quantised(found) + rest
+        return f"not decided{f', {near}' if near else ''}: {why_keep(found)}{ends}"
     if found.keep_baseline:
         return f"keep {current(found.untyped)}{f', {near}' if near else ''}: {why_keep(found)}{rest}"
     assert found.gain is not None, "a change is recommended only after confirmation"
@@ -270,16 +271,22 @@ def _others(found: Recommendation) -> str:
     return f"; whether another one is {text.words(found.response).better} is not shown" if refuted else ""
 
 
+def _quantised(found: Recommendation) -> str:
+    """The note that only the step in which the response is reported keeps the answer open."""
+    what = text.amount_of(found.response)
+    return f"; more blocks cannot decide it, as {what} is reported in steps of {found.step:g}" if found.step else ""
+
+
 def _rest(found: Recommendation) -> str:
     """Notes on the launch to use: its failures, and constraints that it is not shown to meet. Then notes on candidates
     that failed during confirmation, and on a faster candidate that failed at times."""
     said = [f"{label(c.configuration, found.ineffective)} {c.excluded or ''}" for c in found.eliminated]
-    used = [c for c in found.candidates if c.configuration == found.chosen and c.failed[0] and c.excluded is None]
+    compared = {found.winner} if found.failing is not None else {found.winner, found.baseline}
     said += [
         f"{label(c.configuration, found.ineffective)} failed in"
         f" {c.failed[0]} of {text.count(c.failed[1], 'launch', 'launches')}"
-        for c in used
-        if found.failing is None or found.chosen != found.baseline
+        for c in found.candidates
+        if c.configuration in compared and c.failed[0] and c.excluded is None
     ]
     if (one := found.flaky) is not None:
         failed = f"failed in {one.failures} of {text.count(one.launches, 'launch', 'launches')}"
@@ -320,7 +327,9 @@ def _excluding_baseline(found: Recommendation) -> str | None:
             said = f"not decided: {both}, which may be chance"
     else:
         meets = "is not shown to break" if found.not_shown else "meets"
-        said = f"{label(found.winner, found.ineffective)} is the {best} that {meets} the constraint, and {now} does not"
+        said = (
+            f"{label(found.winner, found.ineffective)} is the {best} that {meets} the constraint, and {now} breaks it"
+        )
     return f"{said}{cost}{_rest(found)}"
 
 
@@ -400,9 +409,8 @@ def beside(found: Recommendation, *, rehearses: bool = False) -> list[str]:
     if found.tied_with:
         shown = [_tied(found, c, most) for c, most in found.tied_with[:TIES_SHOWN]]
         more = len(found.tied_with) - len(shown)
-        proved = all(most is not None and most <= text.BOUND for _, most in found.tied_with)
-        said = "tied with it" if proved else "not yet distinguishable from it"
-        lines.append(f"{said}: {'; '.join(shown)}" + (f"; {more} more" if more else ""))
+        worse = text.words(found.response).worse
+        lines.append(f"not shown to be {worse}: {'; '.join(shown)}" + (f"; {more} more" if more else ""))
     return lines
 
 

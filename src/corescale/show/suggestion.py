@@ -74,11 +74,20 @@ def _after_tune(result: Result, found: Recommendation) -> str:
         return "the same command with a larger --budget goes on"
     if not found.answered:
         return ""
-    if not found.decided or (found.winner != found.baseline and found.keep_baseline):
-        most = result.experiment.stop.confirm_pairs
-        if most == 0:
-            return "the same command without --confirm 0 measures anew, and confirms the answer"
-        more = "--confirm" if most is not None and result.confirmations >= most else "--budget"
-        return f"the same command with a larger {more} goes on, and narrows the interval"
+    if not found.decided:
+        return _undecided(result, found)
+    if found.not_shown and result.confirmations:  # four times the pairs
+        return f"the same command with --confirm {4 * result.confirmations} halves the interval of the constraint"
     tried = len(result.experiment.factors) > 1 or result.experiment.no_preload
     return "" if tried else "--allocators auto tries memory allocators as well"
+
+
+def _undecided(result: Result, found: Recommendation) -> str:
+    """What decides a race that is not decided."""
+    if found.step:
+        return f"let the program report {text.amount_of(found.response)} in smaller steps"
+    most = result.experiment.stop.confirm_pairs
+    if most == 0:
+        return "the same command without --confirm 0 measures anew, and confirms the answer"
+    more = "--confirm" if most is not None and result.confirmations >= most else "--budget"
+    return f"the same command with a larger {more} goes on, and narrows the interval"

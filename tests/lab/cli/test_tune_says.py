@@ -263,3 +263,25 @@ def test_the_report_of_a_large_grid_draws_its_fastest_and_tells_lost_from_failed
     page = (tmp_path / "r.html").read_text()
     assert 'id="chart-forest"' in page and "more are in the table" in page
     assert re.search(r"failed launches</dt><dd>0<small>of \d+; \d+ capped", page)
+
+
+def test_what_no_number_of_blocks_decides_is_not_forecast(tmp_path: Path) -> None:
+    """An output in steps of 1: half a step is more than the difference of 1 and 2, however many blocks there are."""
+    program = tmp_path / "counts"
+    program.write_text('#!/bin/sh\necho "{\\"v\\": $1}"\n')
+    program.chmod(0o755)
+    words = ["-q", "-f", "n=2,1", "-t", "1", "--budget", "60x", "--metric", "v=output:v", "--response", "metric:v"]
+    done = corescale("tune", *words, "--", "./counts", "{n}", cwd=tmp_path)
+    assert done.returncode == ExitCode.INCONCLUSIVE, done.stdout
+    said = " ".join(done.stdout.split())
+    assert "; more blocks cannot decide it, as v is reported in steps of 1" in said and "would decide" not in said
+    assert said.endswith("next: let the program report v in smaller steps")
+    assert " 60 launches" not in said, "it does not go on in vain"
+
+
+def test_a_slower_launch_is_not_said_to_be_tied(tmp_path: Path) -> None:
+    """Two blocks do not show it, though the table has 0.6x."""
+    (tmp_path / "l.toml").write_text("seed = 1\n[times]\nMODE = {a = 1.0, b = 1.6}\n[noise]\nsize = 0.1\n")
+    done = corescale("tune", *FAKE, "-t", "1", "-f", "MODE=a,b", "--budget", "5x", "--", "x", "{MODE}", cwd=tmp_path)
+    assert re.search("^not shown to be slower: threads=1 MODE=b", done.stdout, re.MULTILINE), done.stdout
+    assert "tied" not in done.stdout

@@ -83,11 +83,12 @@ def _excluded(records: Sequence[Record], c: Configuration, experiment: Experimen
     why the race eliminated `c`, or None.
 
     If launches may fail (-i), failures exclude only configurations that the race has eliminated or that never
-    succeeded.
+    succeeded; the baseline only if it never did, in a pair either.
     """
-    fresh = () if c == baseline(experiment) else of(records, c, "confirm")
-    launches = (*of(records, c), *(record for record in fresh if not record.ok))
-    if experiment.ignore_failure and why is None and any(record.ok for record in launches):
+    fresh, own = of(records, c, "confirm"), c == baseline(experiment)
+    launches = (*of(records, c), *(record for record in fresh if not record.ok and not own))
+    spared = (None, "failed") if own else (None,)
+    if experiment.ignore_failure and why in spared and any(record.ok for record in (*launches, *fresh)):
         return None
     bad = [record for record in launches if not record.ok and (record.status != "capped" or why == "capped")]
     if bad:

@@ -67,6 +67,8 @@ class Recommendation:
     """what the confirmation pairs decide, and how"""
     proved: bool = False
     """whether the race's answer is shown to be the best, within the tolerance"""
+    step: float = 0.0
+    """the step in which the response is reported, if more launches cannot decide because of it; else 0"""
     eliminated: tuple[Candidate, ...] = ()
     """candidates that failed while they were confirmed"""
     flaky: Flaky | None = None
@@ -112,6 +114,11 @@ class Recommendation:
         return self.proved and (self.winner == self.baseline or refuted)
 
     @property
+    def usable(self) -> bool:
+        """Whether a script may adopt the launch: it is decided, and shown to meet the constraints."""
+        return self.answered and self.decided and not self.not_shown
+
+    @property
     def chosen(self) -> Configuration:
         """The launch to use."""
         return self.baseline if self.keep_baseline else self.winner
@@ -151,6 +158,7 @@ def recommend(records: Sequence[Record], experiment: Experiment, picked: Configu
         unread=unread(experiment, detected(records)),
         confirmation=confirmation,
         proved=racing.proved,
+        step=racing.step,
         eliminated=tuple(c for c in found if c.excluded is not None and _fell(records, c.configuration, now)),
         averages=averages(records, experiment, best, gain),
     )

@@ -27,6 +27,8 @@ class Gain:
     """`not faster`: not by more than the tolerance; None: not decided"""
     more: int | None
     """pairs that should decide it, by the scatter so far; None if it is decided, or nothing is known"""
+    quantised: bool = False
+    """whether no number of pairs decides it, because half a step of the response is too wide"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,8 @@ class RaceAnswer:
     """confirmation pairs of the leader that count"""
     proved: bool
     """whether the bound is within the tolerance"""
+    step: float
+    """the step in which the response is reported, if no launches beyond these can decide because of it; else 0"""
     tried: int
     of: int
     """`tried`: configurations launched at least once; `of`: all that are raced"""

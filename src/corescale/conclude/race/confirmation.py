@@ -81,8 +81,10 @@ def gain(
     if low is not None and high is not None:
         verdict = "faster" if low > 0 else "not faster" if high < tolerance else None
     known = Interval(middle, low, high, stop.confidence, made)
-    more = None if verdict else _more(known, ratios.size, plan, tolerance)
-    return Gain(known.map(math.exp), by, verdict, more)  # type: ignore[arg-type]
+    most = max(middle, tolerance - middle)  # the half width below which there is a verdict
+    quantised = verdict is None and off >= most
+    more = None if verdict or quantised else _more(known, ratios.size, plan, most, off)
+    return Gain(known.map(math.exp), by, verdict, more, quantised)  # type: ignore[arg-type]
 
 
 def interval(
@@ -113,12 +115,11 @@ def interval(
     return float(effects[0]), (reach, reach), "t"
 
 
-def _more(found: Interval, made: int, plan: Plan, tolerance: float) -> int | None:
-    """Further pairs until a verdict, if the interval narrows with the root of their number."""
+def _more(found: Interval, made: int, plan: Plan, most: float, off: float) -> int | None:
+    """Further pairs until the half width is `most`, if all of it but `off` narrows with the root of their number."""
     if found.half_width is None:
         return None
-    margin = max(found.estimate, tolerance - found.estimate)
-    needed = math.ceil(found.n * (found.half_width / margin) ** 2)
+    needed = math.ceil(found.n * ((found.half_width - off) / (most - off)) ** 2)
     if len(plan.looks) > 1:
         return next((n - made for n in plan.looks if n >= needed and n > made), None)
     return max(1, needed - made)

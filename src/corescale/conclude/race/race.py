@@ -100,9 +100,10 @@ class Race:
         return found if isinstance(found, Block) else None
 
     def _next(self) -> Block | Stopped:
-        ended, confirming = self._ended(), any(record.phase == "confirm" for record in reversed(self.records))
-        block = None if ended or confirming else self._measuring()
-        return block or self._confirming() or ended or "budget"
+        """The leader's pairs are decided once they have begun. If it was not proved, the race may then go on."""
+        ended, paired = self._ended(), {record.configuration for record in self.records if record.phase == "confirm"}
+        block = self._confirming() if self.leader() in paired - {self.now} else None
+        return block or (None if ended else self._measuring()) or self._confirming() or ended or "budget"
 
     # The state by the measuring blocks
 
@@ -139,7 +140,8 @@ class Race:
         """The configurations that are not launched again. One slow launch eliminates no configuration, and neither does
         one launch with a metric beyond its limit.
 
-        If launches may fail (-i), a configuration is eliminated only if most of its launches do.
+        If launches may fail (-i), a configuration is eliminated only if most of its launches do, and the baseline only
+        if all do.
         """
         found: dict[Configuration, Why] = {}
         for c, each in constraints.judged(self.records, self.experiment).items():
@@ -155,7 +157,10 @@ class Race:
 
         found |= dict.fromkeys(often(r.configuration for r in made if r.status == "capped"), "capped")
         failed = [r.configuration for r in made if not at_least(r, self.experiment.response) > 0]
-        return found | dict.fromkeys(often(failed) if self.experiment.ignore_failure else failed, "failed")
+        if self.experiment.ignore_failure:
+            works = any(r.ok and r.configuration == self.now for r in racing)
+            failed = [*often(c for c in failed if c != self.now or not works)]
+        return found | dict.fromkeys(failed, "failed")
 
     @functools.cached_property
     def _codes(self) -> bounds.Codes:
@@ -281,8 +286,8 @@ class Race:
         if leader == self.now:
             return None
         gain, made, plan = self.gain(leader)
-        looked = gain is not None and plan.looks and made >= plan.looks[0] and gain.verdict is not None
-        if not plan.looks or made >= plan.looks[-1] or looked:
+        known = gain is not None and (gain.verdict is not None or gain.quantised)
+        if not plan.looks or made >= plan.looks[-1] or (known and made >= plan.looks[0]):
             return None
         block = next_pair(self.now, leader, self.records, plan.looks[:2])
         return block if self.budget.pays_for(block) else None
@@ -346,10 +351,12 @@ class Race:
         bound = regrets[leader].bound if leader in regrets else None
         of = upper.get(self._columns[leader], np.zeros(found.raced.size))
         faster = (int(k) for k in np.argsort(found.mean, kind="stable") if found.raced[k] and of[k] > 0)
+        proved = bound is not None and bound <= stop.within * (1 + 1e-9)
+        quantised = gain.quantised if gain is not None and gain.verdict is None else not proved and not self._open.any()
         following, launched = self._next(), {record.configuration for record in self.records if record.timed}
         return RaceAnswer(
             baseline=self.now, leader=leader, bound=bound, confidence=stop.confidence, gain=gain,
-            pairs=made, proved=bound is not None and bound <= stop.within * (1 + 1e-9),
+            pairs=made, proved=proved, step=self._step.size * quantised,
             tried=int((self._mask(launched) & found.entered).sum()), of=int(found.entered.sum()),
             regrets=regrets, tied=tuple((self._everyone[k], excess(float(of[k]))) for k in faster),
             rehearsal=found.rehearsal if isinstance(found.rehearsal, Rehearsal) else None, eliminated=found.eliminated,

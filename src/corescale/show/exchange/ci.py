@@ -122,7 +122,7 @@ def _configurations(result: Result) -> Iterator[Case]:
 def _undecided(found: Conclusion, compared: Comparison | None) -> bool:
     """Whether the verb gave no answer, as its exit code says too."""
     if isinstance(found, Recommendation):
-        return not (found.answered and found.decided)
+        return not found.usable
     return found.unsure if isinstance(found, Scan) else compared is not None and compared.decision == "too few blocks"
 
 

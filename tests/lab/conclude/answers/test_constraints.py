@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from corescale.cli.output import exit_code
 from corescale.conclude.answers.recommendation import recommend
 from corescale.conclude.constraints import Judged, broken, judged, not_shown
 from corescale.conclude.race.race import Race
@@ -14,6 +15,7 @@ from corescale.declare import command_line
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations
 from corescale.declare.request import TuneRequest
+from corescale.errors import ExitCode
 from corescale.records import Record
 from corescale.show.headline import recommendation
 from support.play import MACHINE, record
@@ -111,8 +113,19 @@ def test_the_answer_says_what_it_is_not_shown_to_meet() -> None:
     answer = recommend([*records, *fresh], experiment)
     assert answer.chosen == b and not_shown([*records, *fresh], experiment, b) == answer.not_shown
     assert "; bytes not shown to be <= 1.04x baseline: 1.033x" in recommendation(answer)
+    assert answer.decided and exit_code(answer) == ExitCode.INCONCLUSIVE, "no script may adopt it"
     sized = [100.0] * 6
     assert recommend([*launches(experiment, sized, sized), *fresh[:0]], experiment).not_shown == ()
+
+
+def test_a_baseline_that_breaks_the_bound_is_said_to_break_it_in_the_unit_of_the_metric() -> None:
+    experiment = limited("bytes<=30MiB").model_copy(update={"metrics": {"bytes": "peak-memory"}})
+    for other, meets in (([12 * 2**20], "is not shown to break"), ([12 * 2**20] * 3, "meets")):
+        said = recommendation(recommend(launches(experiment, [31 * 2**20] * len(other), other), experiment))
+        assert said.startswith(
+            f"threads=1 MODE=b is the fastest that {meets} the constraint, and threads=1 MODE=a breaks it"
+        )
+        assert ("; bytes not shown to be <= 30 MiB: 12 MiB in 1 launch" in said) == (meets != "meets")
 
 
 def test_only_a_launch_that_is_shown_to_meet_all_constraints_caps_others() -> None:

@@ -10,7 +10,6 @@ import pytest
 
 from corescale.cli.output import exit_code
 from corescale.conclude import policy
-from corescale.conclude.answers.candidates import baseline_failures
 from corescale.conclude.answers.recommendation import recommend
 from corescale.conclude.race import bounds, confirmation
 from corescale.conclude.race.confirmation import Plan, Scatter, first_look
@@ -22,8 +21,6 @@ from corescale.declare.experiment import Experiment
 from corescale.declare.grid import configurations
 from corescale.errors import ExitCode
 from corescale.records import Record
-from corescale.show.headline import recommendation
-from corescale.show.naming import label
 from support.fresh import fresh, measured, of, scattered, tuning
 from support.play import after, blocks, play, race_tuning, record
 from support.play import race_truth as truth
@@ -170,61 +167,15 @@ def test_a_larger_budget_adds_looks_and_does_not_move_the_first() -> None:
     assert Race.of(first, small).answer().stopped == "budget"
 
 
-def test_what_fails_is_launched_no_more_and_the_next_best_is_confirmed() -> None:
-    experiment = tuning()
-    now, b, c = configurations(experiment)
-    failing = [
-        record(now, 1.0, phase="confirm", block=900),
-        record(b, 0.1, phase="confirm", block=900, order=1, status="failed", exit_code=1),
-    ]
-    records = [*measured(experiment, TIMES), *failing]
-    block = after(Race(experiment), records)
-    assert block is not None and set(block.configurations) == {now, c}
-    assert Race.of(records, experiment).answer().eliminated == {b: "failed"}
-
-
-def test_where_launches_may_fail_those_that_do_give_no_time_and_most_of_them_must_fail_to_exclude_one() -> None:
-    strict = tuning()
-    experiment = strict.model_copy(update={"ignore_failure": True})
-    now, b, c = configurations(experiment)
-    failed = {(now, 1), (b, 0), *((c, block) for block in range(3))}
-    records = [
-        record(one, 0.001 if (one, block) in failed else TIMES[name], block=block, order=order,
-               **({"status": "failed", "exit_code": 1} if (one, block) in failed else {}))
-        for block in range(6) for order, (name, one) in enumerate(zip(TIMES, (now, b, c), strict=True))
-        if one != c or block < 3
-    ]  # fmt: skip
-    assert Race.of(records, strict).answer().eliminated == dict.fromkeys((now, b, c), "failed")
-    assert Race.of(records, experiment).answer().eliminated == {c: "failed"}
-    answer = recommend(records, experiment)
-    assert answer.failing is None
-    assert {one.configuration: one.excluded is None for one in answer.candidates} == {now: True, b: True, c: False}
-    assert {one.configuration: one.failed for one in answer.candidates} == {now: (1, 6), b: (1, 6), c: (3, 3)}
-    assert [round(one.time.estimate, 3) for one in answer.candidates[:2]] == [0.9, 1.0], "failed launches give no time"
-
-
-def flaky(bad: int, count: int) -> Race:
-    """The baseline failed in so many of 66, b and c never, launched so often."""
-    experiment = tuning()
-    now, b, c = configurations(experiment)
-    ended = [{"status": "failed", "exit_code": 1} if k < bad else {} for k in range(60)]
-    records = [record(now, 1.0, block=k, **how) for k, how in enumerate(ended)]
-    records += [record(one, 1.03 if one == b else 1.1, block=k) for k in range(count) for one in (b, c)]
-    return Race.of([*records, *fresh((now, b), scattered(1 / 1.03, 0.003, 6), 2000)], experiment)
-
-
-@pytest.mark.parametrize(("bad", "count", "chance"), [(12, 20, False), (2, 8, True), (2, 100, True), (1, 400, True)])
-def test_failures_of_the_baseline_are_judged_by_fishers_test(bad: int, count: int, chance: bool) -> None:
-    race = flaky(bad, count)
-    b = configurations(race.experiment)[1]
-    said = f"failed in {bad} of 66 launches"
-    assert baseline_failures(race.records, race.experiment, b) == (said, chance)
-    answer = recommend(race.records, race.experiment)
-    assert (answer.chosen == race.now) == chance and answer.decided != chance
-    headline = recommendation(answer)
-    assert (headline.startswith("not decided")) == chance
-    assert f"{bad} of 66" in headline and "this one" not in headline
-    assert not chance or f"{label(b)} in 0 of {count + 6}" in headline, headline
+@pytest.mark.parametrize("longer", [{"budget": "none", "within": "0.2%"}, {"budget": "400x", "within": "0.5%"}])
+def test_a_confirmed_race_goes_on_if_a_narrower_bound_or_a_larger_budget_is_asked_for(longer: dict[str, str]) -> None:
+    times, wider = of({"a": 1.0, "b": 0.9, "c": 0.91}), tuning(**longer)
+    first = tuning(**(longer | ({"within": "2%"} if longer["budget"] == "none" else {"budget": "40x"})))
+    made = play(first, times, Race(first), 0.02)
+    known = Race.of(made, wider).answer()
+    assert known.gain is not None and known.gain.verdict == "faster" and not known.proved
+    done = Race.of(play(wider, times, Race(wider), 0.02, before=made), wider).answer()
+    assert done.gain is not None and done.gain.verdict == "faster" and done.proved
 
 
 @pytest.mark.parametrize(("killed", "launches", "out"), [(1, 1, False), (2, 2, True), (2, 4, False), (6, 10, True)])
