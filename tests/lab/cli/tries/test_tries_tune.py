@@ -32,7 +32,7 @@ TRIES: tuple[Try, ...] = (
         "1",
     ),
     (  # A race without confirmation is another question than one with it.
-        "corescale tune -q --budget 8x --confirm 0 -t 1 -L s 1,5 -- sleep 0.0{s} | tail -1",
+        "corescale tune -q --budget 8x --confirm 0 --within 0.1% -L s 1,5 -- env S={s} sleep 0.02 | tail -1",
         3,
         "next: the same command without --confirm 0 measures anew, and confirms the answer$",
     ),
