@@ -95,7 +95,7 @@ def _marked(found: "pd.DataFrame", experiment: Experiment, finding: Finding) -> 
 
     Of a launch that succeeded, `_log` and `_y`, the value that is averaged for each side. `_a` and `_b`: whether the
     launch is of this side. `_block` and `_cell` number its block and its levels of the factors that neither side names,
-    and `_at` names these levels. One pass over all launches is far cheaper than one for each answer.
+    and `_at` names those that vary. One pass over all launches is far cheaper than one for each answer.
     """
     reads = {*BLOCK, "status", "oversubscribed", "p", "bandwidth", *finding.used()}
     apart = {*finding.a, *(finding.b or ()), *finding.each, *BLOCK}
@@ -107,9 +107,10 @@ def _marked(found: "pd.DataFrame", experiment: Experiment, finding: Finding) -> 
     cells = marked.groupby(cell).ngroup() if cell else 0
     marked = marked.assign(_log=logs, _y=_compared(good, logs, finding), _cell=cells)
     first = marked[["_cell", *cell]].drop_duplicates("_cell")
+    varied = ["_cell", *(name for name in cell if first[name].nunique() > 1)]
     named = {
-        k: " ".join(f"{name}={level}" for name, level in zip(cell, levels, strict=True))
-        for k, *levels in first.itertuples(index=False, name=None)
+        k: " ".join(f"{name}={level}" for name, level in zip(varied[1:], levels, strict=True))
+        for k, *levels in first[varied].itertuples(index=False, name=None)
     }
     sides = {f"_{name}": selected(marked, side, among) for name, side in finding.sides.items()}
     return marked.assign(_block=marked.groupby(BLOCK).ngroup(), _at=marked["_cell"].map(named), **sides)
