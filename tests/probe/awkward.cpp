@@ -410,25 +410,30 @@ int cancelled_in_a_wait() {
   return result != PTHREAD_CANCELED;
 }
 
-// The thread computes when it is cancelled.
+// Threads compute when they are cancelled, some of them in a tick.
 int cancel_at_once() {
-  static std::atomic<bool> began{false};
-  pthread_t made;
-  pthread_create(
-      &made, nullptr,
-      [](void*) -> void* {
-        pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, nullptr);
-        began = true;
-        grind(60);
-        return nullptr;
-      },
-      nullptr);
-  while (!began) usleep(1000);
-  pthread_cancel(made);
-  void* result;
-  pthread_join(made, &result);
+  bool cancelled = true;
+  for (int k = 0; k < 60; ++k) {
+    std::atomic<bool> began{false};
+    pthread_t made;
+    pthread_create(
+        &made, nullptr,
+        [](void* started) -> void* {
+          pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, nullptr);
+          *static_cast<std::atomic<bool>*>(started) = true;
+          grind(60);
+          return nullptr;
+        },
+        &began);
+    while (!began) usleep(100);
+    usleep(20 * k);
+    pthread_cancel(made);
+    void* result;
+    pthread_join(made, &result);
+    cancelled = cancelled && result == PTHREAD_CANCELED;
+  }
   grind(seconds);
-  return result != PTHREAD_CANCELED;
+  return !cancelled;
 }
 
 // The C library starts the program's first thread for this.
