@@ -13,28 +13,12 @@
 #include <cerrno>
 #include <cstddef>
 
+#include "profiler/calls.hpp"
 #include "profiler/profiler.hpp"
 
 namespace corescale::profiler {
 
 namespace {
-
-int descriptor_of(const char* folder) {
-  char path[4096];
-  for (int tried = 0; tried < 100000; ++tried) {  // a process may execute several programs
-    char digits[40], *end = digits + sizeof digits;
-    *--end = '\0';
-    for (int number : {tried, static_cast<int>(getpid())}) {
-      do *--end = static_cast<char>('0' + number % 10);
-      while (number /= 10);
-      *--end = '-';
-    }
-    stpcpy(stpcpy(stpcpy(path, folder), "/profile"), end);
-    const int found = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (found >= 0 || errno != EEXIST) return found;
-  }
-  return -1;
-}
 
 bool whole = false;  // whether all disk space is reserved, because the kernel cannot reserve a part
 constexpr std::size_t page = 4096;
@@ -60,12 +44,12 @@ bool begin_room(int descriptor, void* place) {
     return madvise(first_thread, page, MADV_POPULATE_WRITE) == 0;
   // Linux before 5.14 does not know it.
   whole = errno == EINVAL &&
-          (fallocate(descriptor, FALLOC_FL_KEEP_SIZE, 0, sizeof(File)) == 0 || errno == EOPNOTSUPP);
+          (calls::allocate(descriptor, FALLOC_FL_KEEP_SIZE, sizeof(File)) || errno == EOPNOTSUPP);
   return whole;
 }
 
 File* mapped(const char* folder) {
-  const int descriptor = descriptor_of(folder);
+  const int descriptor = calls::create(folder, "profile");
   if (descriptor < 0) return nullptr;
   void* place = grow(descriptor)
                     ? mmap(nullptr, sizeof(File), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0)
@@ -75,7 +59,7 @@ File* mapped(const char* folder) {
     place = MAP_FAILED;
     if (ftruncate(descriptor, 0) != 0) place = MAP_FAILED;
   }
-  close(descriptor);
+  calls::close(descriptor);
   return place == MAP_FAILED ? nullptr : static_cast<File*>(place);
 }
 
@@ -200,12 +184,12 @@ bool room(void* at, std::size_t size) {
 void read_modules(std::uint64_t sought) {
   if (reading.test_and_set()) return;
   if (outdated.exchange(false)) ranges = 0;
-  const int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  const int maps = calls::open("/proc/self/maps", O_RDONLY);
   // Not on the stack: a tick may come on a program's own signal stack, of 8 KiB in all.
   static char line[1024], text[4096];
   std::size_t length = 0;
-  for (ssize_t got; maps >= 0 && (got = read(maps, text, sizeof text)) > 0;)
-    for (ssize_t i = 0; i < got; ++i) {
+  for (long got; maps >= 0 && (got = calls::read(maps, text, sizeof text)) > 0;)
+    for (long i = 0; i < got; ++i) {
       if (length < sizeof line - 1) line[length++] = text[i];
       if (text[i] != '\n') continue;
       line[length] = '\0';
@@ -215,7 +199,7 @@ void read_modules(std::uint64_t sought) {
       if (rest[3] == 'x') note_range(from, to);
       keep_module(line);
     }
-  if (maps >= 0) close(maps);
+  if (maps >= 0) calls::close(maps);
   constexpr std::uint64_t begin = ~std::uint64_t{page - 1};
   if (sought)
     note_range(sought & begin, (sought & begin) + page);  // in no mapping: it is not looked for again

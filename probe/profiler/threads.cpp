@@ -6,13 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <threads.h>
 #include <unistd.h>
 
 #include <bit>
 
 #include "profiler/blocks.hpp"
+#include "profiler/calls.hpp"
 #include "profiler/profiler.hpp"
 
 namespace corescale::profiler {
@@ -38,15 +38,12 @@ Thread* slot() {
 }
 
 // The second number of schedstat: nanoseconds ready and waiting for a CPU. The first lags by a tick.
-// By system calls, because open and read are cancellation points: in a tick, a cancelled thread would wait there for ever for a signal that
-// is blocked.
 std::int64_t queued(const char* path) {
-  static auto* const call = next<long(long, ...)>("syscall");
-  const long schedstat = call(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+  const int schedstat = calls::open(path, O_RDONLY);
   if (schedstat < 0) return -1;
   char text[96];
-  const long length = call(SYS_read, schedstat, text, sizeof text - 1);
-  call(SYS_close, schedstat);
+  const long length = calls::read(schedstat, text, sizeof text - 1);
+  calls::close(schedstat);
   text[length < 0 ? 0 : length] = '\0';
   std::int64_t value = 0;
   const char* digit = strchr(text, ' ');
@@ -220,7 +217,8 @@ void confine() {
       stop_ticks(thread);
   file->header.confined = 1;
   finish();
-  for (int waited = 0; ticking && waited < 1000; ++waited) usleep(10);  // ticks make calls of the system
+  for (int waited = 0; ticking && waited < 1000; ++waited)
+    calls::sleep_for(10'000);  // ticks make calls of the system
 }
 
 }  // namespace corescale::profiler

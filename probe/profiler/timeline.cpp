@@ -10,6 +10,7 @@
 
 #include <cerrno>
 
+#include "profiler/calls.hpp"
 #include "profiler/profiler.hpp"
 
 namespace corescale::profiler {
@@ -47,18 +48,6 @@ bool room(const void* place) {
   return true;
 }
 
-int descriptor_in(const char* folder) {
-  char path[4096];
-  for (int tried = 0; tried < 100000; ++tried) {  // a process may execute several programs
-    const int length =
-        snprintf(path, sizeof path, "%s/timeline-%d-%d", folder, static_cast<int>(getpid()), tried);
-    if (length < 0 || static_cast<std::size_t>(length) >= sizeof path) return -1;
-    const int found = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (found >= 0 || errno != EEXIST) return found;
-  }
-  return -1;
-}
-
 }  // namespace
 
 void open_timeline(const char* folder) {
@@ -66,7 +55,7 @@ void open_timeline(const char* folder) {
   for (std::atomic<bool>& each : has_line_room) each.store(false, std::memory_order_relaxed);
   rlimit most{};
   if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur < sizeof(Timeline)) return;
-  const int descriptor = descriptor_in(folder);
+  const int descriptor = calls::create(folder, "timeline");
   if (descriptor < 0) return;
   void* const place = ftruncate(descriptor, sizeof(Timeline)) == 0
                           ? mmap(nullptr, sizeof(Timeline), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0)
@@ -77,11 +66,11 @@ void open_timeline(const char* folder) {
     whole_line = false;
     if (!room(line)) {
       // Linux before 5.14 does not know it.
-      whole_line = errno == EINVAL && posix_fallocate(descriptor, 0, sizeof(Timeline)) == 0;
+      whole_line = errno == EINVAL && calls::allocate(descriptor, 0, sizeof(Timeline));
       if (!whole_line) line = nullptr;
     }
   }
-  close(descriptor);
+  calls::close(descriptor);
   if (!line) return;
   line->process = getpid();
   line->version = timeline_format;

@@ -436,6 +436,32 @@ int cancel_at_once() {
   return !cancelled;
 }
 
+// The thread is asked to end, but meets no place where it may be cancelled.
+int cancel_later() {
+  static std::atomic<bool> began{false}, asked{false};
+  pthread_t made;
+  pthread_create(
+      &made, nullptr,
+      [](void*) -> void* {
+        began = true;
+        while (!asked) {
+        }
+        const pid_t child = fork();
+        if (!child) syscall(SYS_exit_group, 7);
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, nullptr);
+        int status = 0;
+        waitpid(child, &status, 0);
+        grind(seconds);
+        exit(!(WIFEXITED(status) && WEXITSTATUS(status) == 7));
+      },
+      nullptr);
+  while (!began) usleep(1000);
+  pthread_cancel(made);
+  asked = true;
+  pthread_join(made, nullptr);
+  return 2;
+}
+
 // The C library starts the program's first thread for this.
 int read_beside() {
   static char text[16];
@@ -480,6 +506,7 @@ const std::map<std::string, std::function<int()>> parts = {
     {"block_signals", block_signals},
     {"block_signals_raw", block_signals_raw},
     {"cancel_at_once", cancel_at_once},
+    {"cancel_later", cancel_later},
     {"read_beside", read_beside},
     {"timer_with_threads", timer_with_threads},
     {"handle_urgent", handle_urgent},

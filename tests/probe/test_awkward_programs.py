@@ -27,7 +27,8 @@ SECOND = 0.5
 SEEN_WHOLE = (
     "reset_signals", "reset_signals_raw", "block_signals", "handle_urgent", "wait_for_any_signal", "wait_for_urgent",
     "change_user", "ask_for_filters", "c11_threads", "main_leaves", "jump_out_of_sleep", "coroutines", "close_all",
-    "tiny_stacks", "cancelled_in_a_wait", "cancel_at_once", "read_beside", "timer_with_threads", "new_that_throws",
+    "tiny_stacks", "cancelled_in_a_wait", "cancel_at_once", "cancel_later", "read_beside", "timer_with_threads",
+    "new_that_throws",
 )  # fmt: skip
 """Parts of awkward.cpp."""
 

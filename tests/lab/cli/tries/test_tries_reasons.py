@@ -36,12 +36,12 @@ TRIES: tuple[Try, ...] = (
     (
         "corescale compare -r 1 --timeout 1s \"sh -c 'kill -STOP \\$\\$'\"",
         4,
-        "corescale: .* did not end, .*: a signal stopped a process of it, .*; let it stop no process",
+        r"corescale: .* did not end \(a signal stopped a process of it, .*\), and was killed .*; let it stop no",
     ),
     (
         "corescale compare -r 1 --budget 2s \"sh -c 'kill -STOP \\$\\$'\"",
         3,
-        "corescale: .* did not end, .*: a signal stopped a process of it, .*; let it stop no process",
+        r"corescale: .* did not end \(a signal stopped a process of it, .*\), and was killed .*; let it stop no",
     ),
     ("corescale scan --serial '$P/omp' -- true", 2, r"corescale: --serial: '\$' in '\$P/omp' is for a shell"),
     ("corescale scan --serial ' ' -- true", 2, "corescale: --serial: no command; name a program"),
