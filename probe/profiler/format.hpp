@@ -134,9 +134,10 @@ struct Header {
   std::int32_t rank;                      // the rank's number, from its launcher; -1: unknown
   std::uint32_t cycles_of_a_fault;        // what the first touch of a page costs
   char executable[512];
-  std::int64_t still;       // how long no thread computed
-  std::int32_t idle;        // threads that wait for an event
-  std::uint32_t unqueued;   // some thread's `queued` is too small, because no file of the kernel could be opened to read it
+  std::int64_t still;  // how long no thread computed
+  std::int32_t idle;   // threads that wait for an event
+  std::uint32_t
+      unqueued;  // some thread's `queued` is too small, because no file of the kernel could be opened to read it
   alignas(64) Word census;  // see census.hpp
   std::int64_t alone;       // how long only one thread computed or had no core; in the cache line of census
   std::uint32_t unticked;   // threads that used many periods of CPU time until their end without a tick

@@ -8,7 +8,7 @@ witness reports there.
 import contextlib
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,6 +76,8 @@ def judge(report: SpawnReport, libraries: Iterable[Path], detected: Sequence[Sig
     notes = [_note(lacking)]
     if not all(map(openmp.is_runtime, libraries)):
         notes.append(_goes_past(libraries, heavy, detected))
+        light = {program.executable for program in programs}.difference(program.executable for program in heavy)
+        notes += [_served_otherwise(library, light, detected) for library in libraries]
         notes += [note for each in heavy for note in (_hidden(each), _plug_ins(each, libraries))]
     return "; ".join(filter(None, notes))
 
@@ -129,6 +131,13 @@ def _must_serve(library: Path, programs: Sequence[ProvedProgram], detected: Sequ
         what = f"{library.name} is loaded, but {what} served by {others[0].instead(library) or 'nothing'}"
         remedy = "leave this library out: the program brings its own"
         raise PreloadError(what, where=others[0].executable, remedy=remedy)
+
+
+def _served_otherwise(library: Path, executables: Collection[str], detected: Sequence[Sighting]) -> str:
+    """A note on these programs, which use less CPU time than another, if they bring a malloc of their own."""
+    seen = [one for one in detected if one.executable in executables and one.malloc and not one.has(library)]
+    said = dict.fromkeys(f"{one.executable}: malloc is served by {one.instead(library) or 'nothing'}" for one in seen)
+    return f"{'; '.join(said)}, not by {library.name}" if said and not openmp.is_runtime(library) else ""
 
 
 def _goes_past(libraries: Iterable[Path], programs: Sequence[ProvedProgram], detected: Sequence[Sighting]) -> str:

@@ -79,10 +79,12 @@ def at_most(share: float) -> str:
 
 
 def time(interval: Interval) -> Shown:
-    """Seconds, in the unit that suits the estimate, or the upper end if the estimate is 0."""
+    """Seconds, in the unit that suits the estimate, or the upper end if the estimate is 0. Three digits if they do not
+    scatter."""
     size = interval.estimate or interval.high or 0.0
     factor, unit = next(((f, u) for f, u in ((1.0, "s"), (1e3, "ms"), (1e6, "us")) if size * f >= 1), (1e6, "us"))
-    return _shown(interval, f" {unit}", factor, least=0)
+    least = max(2 - math.floor(math.log10(size * factor)), 0) if size and _has_no_width(interval) else 0
+    return _shown(interval, f" {unit}", factor, least=least)
 
 
 def times(interval: Interval) -> Shown:

@@ -13,7 +13,7 @@ import pytest
 
 from corescale import history
 from corescale.cli.history import added
-from corescale.conclude.two_samples import change_points
+from corescale.conclude.two_samples import change_points, commits_for_a_change
 from corescale.errors import ExitCode
 from support.commands import corescale
 from support.runs import FIXTURES
@@ -110,3 +110,14 @@ def test_outside_of_a_repository_there_is_no_commit(tmp_path: Path) -> None:
     done = corescale("history", "p.jsonl", "run", cwd=tmp_path, also={"GIT_CEILING_DIRECTORIES": str(tmp_path.parent)})
     assert done.returncode == ExitCode.USAGE and "is not a commit here" in done.stderr
     assert not (tmp_path / "p.jsonl").exists()
+
+
+def test_a_change_that_is_reversed_stays_two_changes() -> None:
+    drawn = np.random.default_rng(2)
+    steps = [[*drawn.lognormal(0, 0.01, 10), *drawn.lognormal(0.18, 0.01, 10), *drawn.lognormal(0, 0.01, 10)]
+             for _ in range(50)]  # fmt: skip
+    assert sum({10, 20} <= set(change_points(values)) for values in steps) >= 42
+    fewest = commits_for_a_change()
+    halves = [*drawn.lognormal(0, 0.01, fewest // 2), *drawn.lognormal(0.37, 0.01, fewest // 2)]
+    assert change_points(halves) == (fewest // 2,)
+    assert change_points(halves[1:-1]) == ()
