@@ -252,3 +252,8 @@ def test_a_long_name_costs_no_column() -> None:
     short, long = (samples.compare_result(names=names) for names in (("a", "b"), (f"a {'x' * 70}", f"b {'y' * 70}")))
     heads = [next(line for line in printed(made, 100).splitlines() if "command" in line) for made in (short, long)]
     assert heads[0].split() == heads[1].split()
+
+
+def test_a_time_without_scatter_has_three_digits() -> None:
+    shown = [text.time(Interval(seconds, seconds, seconds, 0.95, 8)) for seconds in (5.5, 1.5625, 0.125, 20.0)]
+    assert shown == [("5.50 s", ""), ("1.56 s", ""), ("125 ms", ""), ("20.0 s", "")]

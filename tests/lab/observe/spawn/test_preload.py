@@ -223,6 +223,11 @@ def test_a_program_with_an_allocator_of_its_own_is_refused(
     e = allocating(experiment, program, levels=("system", own_allocator))
     with pytest.raises(PreloadError, match=r"libown\.so is loaded, but malloc is served by .*built-\d+"):
         measured(e, two_cores)
+    busy = "#include <stdlib.h>\nint main(void) { for (volatile long i = 0; i < 100000000; ++i) {} free(malloc(9)); }\n"
+    beside = allocating(experiment, "sh", "-c", f"{program}; {compile_c(busy)}", levels=("system", own_allocator))
+    notes = Notes()
+    assert {r.status for r in measured(beside, two_cores, notes)} == {"ok"}
+    assert any(f"{program}: malloc is served by {program}, not by libown.so" in note for note in notes.said)
 
 
 def test_a_program_with_an_operator_new_of_its_own_is_noted(
