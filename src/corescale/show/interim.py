@@ -44,7 +44,7 @@ def sentence(records: Sequence[Record], experiment: Experiment) -> str:
     unproved = f"{said.tried} of {said.of} tried; nothing is proved yet"
     known = said.bound is not None and said.bound <= text.BOUND and not slower
     near = nearness(said.bound or 0.0, said.confidence) if known else unproved
-    return f"{name} {_led(experiment, said, gain)}, {near}"
+    return f"{name} {_led(experiment, said, gain, name)}, {near}"
 
 
 def _gain(records: Sequence[Record], experiment: Experiment, said: RaceAnswer) -> Interval | None:
@@ -60,11 +60,11 @@ def _gain(records: Sequence[Record], experiment: Experiment, said: RaceAnswer) -
     return replace(seen, low=None, high=None) if seen.n else None
 
 
-def _led(experiment: Experiment, said: RaceAnswer, gain: Interval | None) -> str:
+def _led(experiment: Experiment, said: RaceAnswer, gain: Interval | None, name: str) -> str:
     """`leads`, and the leader's gain; `looked fastest` if these launches show it slower than the baseline."""
     now, pairs = current(untyped(experiment)), text.count(said.pairs, "confirmation pair")
     if said.leader == said.baseline:
-        return f"leads ({now})" if now != label(said.leader) else "leads (the baseline)"
+        return "leads (the baseline)" if now in (name, label(said.leader)) else f"leads ({now})"
     if gain is None:
         return "leads"
     much, how = f"{versus(gain, experiment.response)} {now}", f" by {pairs}" if said.gain else ", not confirmed"
