@@ -140,7 +140,8 @@ def _said(name: tuple[str, str], each: list[Entry]) -> str:
     low, high = min(values), max(values)
     bars = "".join(BARS[round((value - low) / (high - low) * 7) if high > low else 0] for value in values)
     last = f"{_value(name[1], each[-1].value)} at {each[-1].commit[:10]}"
-    few = f"  (a change can be shown from {commits_for_a_change()} commits on)" * (len(each) < commits_for_a_change())
+    enough = commits_for_a_change()
+    few = f"  (a change can be shown from {enough} commits on)" if len(each) < enough else ""
     return f"{name[1]} on {name[0]}: {last}  {bars}{few}"
 
 

@@ -53,8 +53,8 @@ def deciding(
     claim = Claim.parse(finding.claim)
     outside = [at for at, each in zip(cells, shared, strict=True) if judge(each, finding) == "does not hold"]
     against = outside or [at for at, each in cells.items() if judge(each, finding) != "holds"]
-    off = {at: max(claim.low - cells[at].estimate, cells[at].estimate - claim.high) for at in against}
-    return next(((at, cells[at]) for at in sorted(off, key=lambda one: -off[one])), None)
+    found = [(at, cells[at]) for at in against]
+    return max(found, key=lambda one: max(claim.low - one[1].estimate, one[1].estimate - claim.high), default=None)
 
 
 def judge(ratio: Interval, finding: Finding) -> Verdict:
