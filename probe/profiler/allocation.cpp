@@ -139,13 +139,6 @@ std::uint32_t cycles_more(std::uint64_t with, std::uint64_t without) {
 // would never reach the end of a gap.
 std::atomic<std::uint64_t> left_over;
 
-std::uint32_t next_random() {
-  local.random ^= local.random << 13;
-  local.random ^= local.random >> 17;
-  local.random ^= local.random << 5;
-  return local.random;
-}
-
 std::int32_t next_gap() {
   const std::int32_t mean = local.timed < many ? mean_gap : later_gap;
   return 1 + static_cast<std::int32_t>(next_random() % static_cast<std::uint32_t>(2 * mean - 1));

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "profiler/calls.hpp"
+
 namespace corescale::profiler {
 
 inline constexpr char magic[8] = {'c', 'o', 'r', 'e', 'p', 'r', 'o', 'f'};
@@ -69,14 +71,15 @@ struct Thread {
   std::int64_t share[shares];  // what it booked of the launch's shares; only sums over threads have a meaning
   std::int64_t allocations, frees, allocating;  // estimated from one call in 64; allocating is cycles
   std::int64_t ticks;
-  std::uint64_t start;  // the function that the thread runs
-  std::int64_t unsited[states];
+  std::uint64_t start;          // the function that the thread runs
+  std::int64_t lately[states];  // a mean of the lengths of its last waits, as far as they count
   std::int64_t cpu_since, ticked, last_yield;
   std::uint64_t argument;
   std::int64_t cpu_before, queued_before;  // its clocks when it began, less those of earlier threads here
   std::int64_t timer;                      // the timer of its ticks; -1: none
   std::int64_t faults, faults_before;      // first touches of pages at the last look, and when it began
   std::int64_t faults_timed;               // at most this many of them are in `allocating` already
+  calls::Kept schedstat;
 };
 
 struct Stack {
@@ -93,7 +96,7 @@ struct Region {
   std::int64_t wall, body;      // wall: of the calling thread; body: summed over threads
   std::int64_t longest;         // the longest body of each call, summed
   std::int64_t capacity;        // wall x threads, summed
-  std::int64_t reserved;
+  std::int64_t inside;          // waits in the body for barriers, and for regions within; summed over threads
 };
 
 // Exchanged as a whole. NOLINTNEXTLINE(modernize-use-using): only a typedef may be an extension

@@ -2,11 +2,9 @@
 // The profile's file: it is made when a program begins, and finished when it ends.
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -28,7 +26,7 @@ std::atomic<bool> has_room[sizeof(File) / page + 1];
 #define MADV_POPULATE_WRITE 23
 #endif
 
-// Makes the file, sparse, with room for the header. An empty file shows that there was no room.
+// Makes the file, sparse, with room for the header.
 bool grow(int descriptor) {
   rlimit most{};
   return (getrlimit(RLIMIT_FSIZE, &most) != 0 || most.rlim_cur >= sizeof(File)) &&
@@ -60,11 +58,15 @@ File* mapped(const char* folder) {
     if (ftruncate(descriptor, 0) != 0) place = MAP_FAILED;
   }
   calls::close(descriptor);
-  return place == MAP_FAILED ? nullptr : static_cast<File*>(place);
+  if (place != MAP_FAILED) return static_cast<File*>(place);
+  // Shows that there was no room. A program that is killed before it has a profile leaves an empty one, too.
+  calls::close(calls::create(folder, "full"));
+  return nullptr;
 }
 
 std::atomic<std::uint64_t> replaced;  // how often an object was loaded where another one had been
 std::atomic_flag reading;
+calls::Kept maps;  // only of the thread that has set `reading`
 
 // A range of addresses with code that was looked up. Only the thread that has set `reading` writes these, and only appends, because ticks
 // of other threads read them at the same time.
@@ -184,11 +186,11 @@ bool room(void* at, std::size_t size) {
 void read_modules(std::uint64_t sought) {
   if (reading.test_and_set()) return;
   if (outdated.exchange(false)) ranges = 0;
-  const int maps = calls::open("/proc/self/maps", O_RDONLY);
+  if (!maps.is_own()) maps.open("/proc/self/maps");
   // Not on the stack: a tick may come on a program's own signal stack, of 8 KiB in all.
   static char line[1024], text[4096];
   std::size_t length = 0;
-  for (long got; maps >= 0 && (got = calls::read(maps, text, sizeof text)) > 0;)
+  for (long got, at = 0; (got = maps.read(text, sizeof text, at)) > 0; at += got)
     for (long i = 0; i < got; ++i) {
       if (length < sizeof line - 1) line[length++] = text[i];
       if (text[i] != '\n') continue;
@@ -199,7 +201,7 @@ void read_modules(std::uint64_t sought) {
       if (rest[3] == 'x') note_range(from, to);
       keep_module(line);
     }
-  if (maps >= 0) calls::close(maps);
+  if (!maps.stays()) maps.close();
   constexpr std::uint64_t begin = ~std::uint64_t{page - 1};
   if (sought)
     note_range(sought & begin, (sought & begin) + page);  // in no mapping: it is not looked for again
@@ -214,18 +216,28 @@ std::uint64_t placed(std::uint64_t address) {
 }
 
 // In a child, objects have the addresses that they have in its parent.
-void begin_child() {
-  const File* const parent = last_file;
-  local = {};
-  reading.clear();
-  open_file();
-  if (!file) return;
-  const std::uint32_t length = parent->header.modules_length;
+static void take_over(const File& parent) {
+  const std::uint32_t length = parent.header.modules_length;
   if (room(file->modules, length + 1)) {
-    memcpy(file->modules, parent->modules, length);
+    memcpy(file->modules, parent.modules, length);
     file->header.modules_length = length;
   }
   begin_main_thread();
+}
+
+void begin_child() {
+  const File* const parent = last_file;
+  const int error = errno;
+  if (!parent->header.confined) {
+    maps.close();
+    for (std::size_t i = 0; i < parent->header.threads && i < most_threads; ++i)
+      if (calls::Kept of_parent = parent->thread[i].schedstat; parent->thread[i].id > 0) of_parent.close();
+  }
+  local = {};
+  reading.clear();
+  if (!parent->header.confined) open_file();
+  if (file) take_over(*parent);
+  errno = error;
 }
 
 namespace {
@@ -269,16 +281,4 @@ CORESCALE_EXPORT pid_t _Fork() {
   const pid_t child = real__Fork();
   if (child == 0 && profiled) prof::begin_child();
   return child;
-}
-
-// Programs install seccomp filters, which may kill them for a system call, by this function or by syscall().
-CORESCALE_EXPORT int prctl(int option, ...) noexcept {
-  REAL(prctl, int(int, long, long, long, long));
-  va_list given;
-  va_start(given, option);
-  long word[4];
-  for (long& each : word) each = va_arg(given, long);
-  va_end(given);
-  if (option == PR_SET_SECCOMP && (word[0] == 1 || word[1])) prof::confine();  // not if it only asks
-  return real_prctl(option, word[0], word[1], word[2], word[3]);
 }

@@ -14,7 +14,7 @@ struct Team {
   std::uint64_t function;
   Thread* master;
   int (*size_of_team)();
-  std::int64_t expected, threads, body, longest;
+  std::int64_t expected, threads, body, longest, inside;
 
   void computed(std::int64_t length, std::int64_t by_thread) {
     add(body, length);
@@ -65,9 +65,11 @@ struct Body {
   ~Body() {
     local.runtime = outer;
     if (!thread || !live()) return;
-    const std::int64_t time = now(), length = time - began - (thread->spent[barrier] - waited);
+    const std::int64_t inside = thread->spent[barrier] - waited;
+    const std::int64_t time = now(), length = time - began - inside;
     change(census::one(census::barriers), census::one(census::running));
     team.computed(length, length);
+    add(team.inside, inside);
     local.in_team = length;
     thread->since = time;
     thread->cpu_since = cpu_of(*thread);
@@ -117,6 +119,7 @@ auto region(Team& team, Fork fork) {
     add(booked->body, team.body);
     add(booked->longest, team.longest);
     add(booked->capacity, wall * team.threads);
+    add(booked->inside, team.inside);
   }
   return result;
 }
@@ -125,9 +128,9 @@ auto region(Team& team, Fork fork) {
 Team team_of(const void* fork, std::uint64_t function, unsigned threads) {
   static constinit Next<int()> num_threads("omp_get_num_threads"), max_threads("omp_get_max_threads");
   Thread* const master = live() && local.thread && local.thread->state == computing ? local.thread : nullptr;
-  if (!master) return {fork, function, nullptr, nullptr, 0, 0, 0, 0};
+  if (!master) return {fork, function, nullptr, nullptr, 0, 0, 0, 0, 0};
   const std::int64_t expected = threads ? threads : max_threads.beside(fork)();
-  return {fork, function, master, num_threads.beside(fork), expected, 0, 0, 0};
+  return {fork, function, master, num_threads.beside(fork), expected, 0, 0, 0, 0};
 }
 
 // GCC: one function of one argument.
@@ -185,10 +188,13 @@ Task::Task() : thread_(live() ? local.thread : nullptr) {
   local.wait = nullptr;
   began_ = now();
   const std::int64_t length = began_ - thread_->since;
-  thread_->spent[state_] += length;
   thread_->burnt[state_] += cpu_since(*thread_, thread_->cpu_since);
-  thread_->unsited[state_] += length;
-  log(state_, length);
+  if (wait_) {
+    wait_->book(length, 0);
+  } else {
+    thread_->spent[state_] += length;
+    log(state_, length);
+  }
   thread_->state = computing;
   change(census::one(census::running), census::one(census::barriers));
 }

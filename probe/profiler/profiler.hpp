@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "profiler/calls.hpp"
 #include "profiler/census.hpp"
 #include "profiler/format.hpp"
 #include "profiler/next.hpp"
@@ -35,6 +36,7 @@ struct Local {
   const void* runtime;  // a function of the runtime that its parallel region runs on; null outside of regions
   struct Team* team;    // the team of its last parallel region
   std::int64_t in_team;  // how long it has computed for that region
+  bool late;             // its queue time is not read before its end, because the file does not stay open
 };
 inline constinit thread_local Local local __attribute__((tls_model("initial-exec"))) = {};
 
@@ -88,6 +90,13 @@ void add(Number& to, Amount what) {
   __atomic_fetch_add(&to, static_cast<Number>(what), __ATOMIC_RELAXED);
 }
 
+inline std::uint32_t next_random() {
+  local.random ^= local.random << 13;
+  local.random ^= local.random >> 17;
+  local.random ^= local.random << 5;
+  return local.random;
+}
+
 // Memory that the loader allocates for the profiler comes from the profiler itself. So the program's data are where they would be without
 // the profiler, and the same data share cache lines.
 struct OwnMemory {
@@ -135,9 +144,12 @@ void log(State state, std::int64_t length,
 // threads.cpp
 void begin_main_thread();
 void end_thread();
-std::int64_t faults();      // page faults of the calling thread
-void look(Thread& thread);  // its CPU and queue time, as of now; only of the calling thread
+std::int64_t faults();  // page faults of the calling thread
+void look(Thread& thread,
+          bool last = false);  // its CPU and queue time, as of now; only of the calling thread
 void finish();
+
+// confine.cpp
 void confine();  // finishes before the program forbids itself calls of the system
 
 // signals.cpp
@@ -155,7 +167,8 @@ void start_ticks();
 void stop_ticks(Thread& thread);
 void miss_ticks(const Thread& thread);              // at the end of a thread or of the program
 void book_busy(Thread& thread, std::int64_t time);  // its CPU time since it was last booked
-Stack* here(void* context = nullptr, bool* allocates = nullptr);
+// The stack of a handler's `context`, or of the function that has a variable at `outside`.
+Stack* here(void* context, bool* allocates, const void* outside = nullptr);
 inline void weigh(Stack* stack, State state, std::int64_t length) {
   if (stack) add(stack->weight[state], length);
 }
@@ -183,12 +196,13 @@ struct Wait {
   Wait(const Wait&) = delete;
   Wait& operator=(const Wait&) = delete;
   void end();
+  // Books a part of it that has ended. In `still` of it no thread computed.
+  void book(std::int64_t length, std::int64_t still);
 
  private:
-  void book(State state, std::int64_t length);
-
   State state_;
   Stack* stack_ = nullptr;
+  std::int64_t shortest_ = 0;  // a longer wait counts for its place; random
   std::int64_t still_ = 0;
 };
 

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 
 #include <cstddef>
 
@@ -92,7 +93,7 @@ CORESCALE_EXPORT int sigtimedwait(const sigset_t* given, siginfo_t* info, const 
   return real_sigtimedwait(given, info, until);
 }
 
-// If a signal handler leaves a wait by a jump, the wait ends there.
+// If a signal handler leaves a wait by a jump or for another context, the wait ends there.
 #define JUMP(name)                                                            \
   CORESCALE_EXPORT __attribute__((noreturn)) void name(void* to, int value) { \
     REAL(name, void(void*, int));                                             \
@@ -104,3 +105,15 @@ JUMP(longjmp)
 JUMP(_longjmp)
 JUMP(siglongjmp)
 JUMP(__longjmp_chk)
+
+CORESCALE_EXPORT int setcontext(const ucontext_t* to) noexcept {
+  REAL(setcontext, int(const ucontext_t*));
+  if (local.wait) local.wait->end();
+  return real_setcontext(to);
+}
+
+CORESCALE_EXPORT int swapcontext(ucontext_t* from, const ucontext_t* to) noexcept {
+  REAL(swapcontext, int(ucontext_t*, const ucontext_t*));
+  if (local.wait) local.wait->end();
+  return real_swapcontext(from, to);
+}

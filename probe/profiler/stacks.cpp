@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stacks: where a thread is in the code, at each tick of its own CPU clock, and at the beginning of a wait.
+// Stacks: where a thread is in the code, at each tick of its own CPU clock, and in a wait.
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -25,9 +25,10 @@ std::int64_t number_of(timer_t timer) { return std::bit_cast<std::intptr_t>(time
 struct Walk {
   std::uint64_t* frame;
   std::size_t depth;
-  std::uint64_t from;  // the frames before this address are the handler's
-  bool within;         // the last frame is of the allocator's library, which may be the C library
-  bool allocates;      // a frame of it returns to where the thread called the allocator, or is `new`
+  std::uint64_t from;     // the frames before this address are the handler's
+  std::uint64_t outside;  // the stack begins with the function that has a variable here
+  bool within;            // the last frame is of the allocator's library, which may be the C library
+  bool allocates;         // a frame of it returns to where the thread called the allocator, or is `new`
 };
 
 _Unwind_Reason_Code step(_Unwind_Context* context, void* given) {
@@ -40,6 +41,7 @@ _Unwind_Reason_Code step(_Unwind_Context* context, void* given) {
   const bool returns = walk.within && address == reinterpret_cast<std::uint64_t>(local.caller);
   walk.allocates |= returns || is_new(_Unwind_GetRegionStart(context));
   walk.within = in_allocator(address);
+  if (_Unwind_GetCFA(context) < walk.outside) walk.depth = 0;
   walk.frame[walk.depth++] = placed(before ? address : address - 1);
   return walk.depth == deepest ? _URC_END_OF_STACK : _URC_NO_REASON;
 }
@@ -116,7 +118,7 @@ void look_around(Thread& thread, void* context) {
   const std::int64_t used = thread.cpu - thread.ticked;
   ++thread.ticks;
   book_busy(thread, time);
-  if (thread.state == computing) {  // a wait is weighted as a whole, at the place where it began
+  if (thread.state == computing) {  // a wait is weighed as a whole when it ends
     bool allocates = false;
     Stack* const stack = here(context, &allocates);
     const State state = state_of(thread, time, allocates);
@@ -182,9 +184,14 @@ void miss_ticks(const Thread& thread) {
   if (thread.timer >= 0 && thread.cpu - thread.ticked > 10 * period) add(file->header.unticked, 1);
 }
 
-Stack* here(void* context, bool* allocates) {
+Stack* here(void* context, bool* allocates, const void* outside) {
   std::uint64_t frame[deepest];
-  Walk walk = {frame, 0, context ? counter_of(context) : 0, false, false};
+  Walk walk = {.frame = frame,
+               .depth = 0,
+               .from = context ? counter_of(context) : 0,
+               .outside = reinterpret_cast<std::uint64_t>(outside),
+               .within = false,
+               .allocates = false};
   _Unwind_Backtrace(step, &walk);
   if (allocates) *allocates = walk.allocates;
   if (!walk.depth && context) frame[walk.depth++] = placed(counter_of(context));

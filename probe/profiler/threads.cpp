@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The beginning and end of threads, and the kernel's accounts of each.
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -38,12 +37,9 @@ Thread* slot() {
 }
 
 // The second number of schedstat: nanoseconds ready and waiting for a CPU. The first lags by a tick.
-std::int64_t queued(const char* path) {
-  const int schedstat = calls::open(path, O_RDONLY);
-  if (schedstat < 0) return -1;
+std::int64_t queued(const calls::Kept& schedstat) {
   char text[96];
-  const long length = calls::read(schedstat, text, sizeof text - 1);
-  calls::close(schedstat);
+  const long length = schedstat.read(text, sizeof text - 1, 0);
   text[length < 0 ? 0 : length] = '\0';
   std::int64_t value = 0;
   const char* digit = strchr(text, ' ');
@@ -53,9 +49,19 @@ std::int64_t queued(const char* path) {
 }
 
 // The calling thread's queue time. If the file is missing, nothing can be read here.
-std::int64_t own_queued() {
-  const std::int64_t read_now = queued("/proc/thread-self/schedstat");
-  if (read_now < 0) file->header.unqueued = 1;
+std::int64_t own_queued(Thread& thread, bool last = false) {
+  calls::Kept& schedstat = thread.schedstat;
+  if (local.late && !last) return 0;
+  local.late = true;  // a tick may come in between
+  if (!schedstat.is_own() && !schedstat.open("/proc/thread-self/schedstat")) {
+    file->header.unqueued = 1;
+    return -1;
+  }
+  const std::int64_t read_now = queued(schedstat);
+  if (last || !schedstat.stays())
+    schedstat.close();
+  else
+    local.late = false;
   return read_now;
 }
 
@@ -63,8 +69,13 @@ std::int64_t own_queued() {
 std::int64_t queued_of(pid_t thread) {
   char path[64];
   snprintf(path, sizeof path, "/proc/self/task/%d/schedstat", thread);
-  const std::int64_t read_now = queued(path);
-  if (read_now < 0 && errno != ENOENT) file->header.unqueued = 1;
+  calls::Kept schedstat;
+  if (!schedstat.open(path)) {
+    if (errno != ENOENT) file->header.unqueued = 1;
+    return -1;
+  }
+  const std::int64_t read_now = queued(schedstat);
+  schedstat.close();
   return read_now;
 }
 
@@ -100,7 +111,6 @@ void occupy(Thread& thread) {
   if (!thread.started) thread.started = thread.since;
   const bool waits = thread.pool == openmp_pool;
   thread.state = waits ? pooled : computing;
-  local = {};
   local.thread = &thread;
   if (!waits) change(census::one(census::running), 0);
   start_ticks();
@@ -111,6 +121,7 @@ void occupy(Thread& thread) {
 template <class Result>
 Result run(void* given) {
   auto& thread = *static_cast<Thread*>(given);
+  local = {};
   thread.cpu_before = thread.queued_before = thread.faults_before = 0;
   occupy(thread);
   return std::bit_cast<Result (*)(void*)>(thread.start)(std::bit_cast<void*>(thread.argument));
@@ -163,25 +174,26 @@ void change(Word to, Word from) {
 void begin_main_thread() {
   pthread_once(&keyed, [] { pthread_key_create(&key, [](void*) { end_thread(); }); });
   forget_watch();
+  local = {};
   Thread* const thread = slot();
   if (!thread) return;
   thread->cpu_before = cpu_now();  // the time that this process used before it executed the program
-  thread->queued_before = own_queued();
+  thread->queued_before = own_queued(*thread);
   thread->faults_before = faults();
   begin_time();
   occupy(*thread);
 }
 
-void look(Thread& thread) {
+void look(Thread& thread, bool last) {
   thread.cpu = cpu_now() - thread.cpu_before;
-  book_queued(thread, own_queued());
+  book_queued(thread, own_queued(thread, last));
   thread.faults = faults() - thread.faults_before;
 }
 
 void end_thread() {
   Thread* const thread = local.thread;
   if (!thread || !live()) return;
-  look(*thread);
+  look(*thread, true);
   miss_ticks(*thread);
   stop_ticks(*thread);
   const std::int64_t time = now();
@@ -208,17 +220,6 @@ void finish() {
   read_modules();
   file->header.ended = file->header.finished = now();
   file->header.last_cycle = cycles();
-}
-
-void confine() {
-  if (!live() || file->header.process != getpid()) return;
-  for (std::size_t i = 0; i < file->header.threads && i < most_threads; ++i)
-    if (Thread& thread = file->thread[i]; room(&thread, sizeof thread) && thread.id > 0 && !thread.ended)
-      stop_ticks(thread);
-  file->header.confined = 1;
-  finish();
-  for (int waited = 0; ticking && waited < 1000; ++waited)
-    calls::sleep_for(10'000);  // ticks make calls of the system
 }
 
 }  // namespace corescale::profiler

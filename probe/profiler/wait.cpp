@@ -2,12 +2,14 @@
 // One wait of a thread: its time, its CPU time and its place.
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 
 #include "profiler/profiler.hpp"
 
 namespace corescale::profiler {
 namespace {
-constexpr std::int64_t worth_a_stack = 500'000;  // nanoseconds of waiting for each stack that is stored
+// Nanoseconds. A wait at least as long is weighed as it is. A shorter one counts as so long, with the chance length / worth_a_stack.
+constexpr std::int64_t worth_a_stack = 500'000;
 }
 
 Word counted(State state) {
@@ -42,12 +44,9 @@ Wait::Wait(State state) : state_(state) {
   const int error = errno;
   local.wait = this;
   Thread& thread = *local.thread;
-  const State other = state_ == event ? blocked : state_;
-  const std::int64_t unsited = std::max(thread.unsited[state_], thread.unsited[other]);
-  if (state_ != pooled && (unsited >= worth_a_stack || !thread.calls[state_])) {
-    stack_ = here();
-    thread.unsited[state_] = thread.unsited[other] = 0;
-  }
+  shortest_ = state_ == pooled ? INT64_MAX : next_random() % worth_a_stack;
+  // Only the end shows whether the stack is needed. But other threads may wait for what this one does then.
+  if (shortest_ < thread.lately[state_]) stack_ = here(nullptr, nullptr, this);
   thread.since = now();
   thread.cpu_since = cpu_of(thread);
   ++thread.calls[state_];
@@ -72,19 +71,23 @@ void Wait::end() {
   thread.burnt[state_] += cpu_since(thread, thread.cpu_since);
   // From here a handler's wait may use the times of this thread.
   __atomic_store_n(&thread.state, static_cast<std::uint32_t>(computing), __ATOMIC_RELAXED);
-  book(state_, length - still);
-  if (still) book(blocked, still);
+  book(length, still);
   errno = error;
 }
 
-void Wait::book(State state, std::int64_t length) {
+void Wait::book(std::int64_t length, std::int64_t still) {
   Thread& thread = *local.thread;
-  thread.spent[state] += length;
-  thread.unsited[state] += length;
-  log(state, length, stack_);
-  if (!stack_) return;
-  weigh(stack_, state, thread.unsited[state]);
-  thread.unsited[state] = 0;
+  thread.spent[state_] += length - still;
+  thread.spent[blocked] += still;
+  const bool counts = shortest_ < length;
+  if (counts && !stack_) stack_ = here(nullptr, nullptr, this);
+  const auto place = [&](State state, std::int64_t part) {
+    log(state, part, stack_);
+    if (counts) weigh(stack_, state, length < worth_a_stack ? worth_a_stack * part / length : part);
+  };
+  place(state_, length - still);
+  if (still) place(blocked, still);
+  thread.lately[state_] += (std::min(length, worth_a_stack) - thread.lately[state_]) / 4;
 }
 
 }  // namespace corescale::profiler

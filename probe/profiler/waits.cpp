@@ -42,10 +42,17 @@ int found_or_waited(int found, bool waits, Real* real, Given... given) {
   return found || !waits ? found : waited(blocked, real, given...);
 }
 
+// Whether the C library takes these limits. It refuses some others even if nothing has to be waited for, so no wrapper answers then.
+bool valid() { return true; }
+bool valid(const timespec* until) { return until && until->tv_nsec >= 0 && until->tv_nsec < 1'000'000'000; }
+bool valid(clockid_t clock, const timespec* until) {
+  return (clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC) && valid(until);
+}
+
 // The same of a lock that is free.
 template <class Lock, class... Given>
 int lock_or_wait(int (*attempt)(Lock*), int (*lock_by)(Lock*, Given...), Lock* lock, Given... given) {
-  const int result = attempt(lock);
+  const int result = valid(given...) ? attempt(lock) : EBUSY;
   return result == EBUSY ? waited(locking, lock_by, lock, given...) : result;
 }
 
@@ -53,8 +60,10 @@ int lock_or_wait(int (*attempt)(Lock*), int (*lock_by)(Lock*, Given...), Lock* l
 template <class... Given>
 int take_or_wait(int (*attempt)(sem_t*), int (*take_by)(sem_t*, Given...), sem_t* semaphore, Given... given) {
   const int error = errno;
-  if (attempt(semaphore) == 0) return 0;
-  errno = error;
+  if (valid(given...)) {
+    if (attempt(semaphore) == 0) return 0;
+    errno = error;
+  }
   return waited(event, take_by, semaphore, given...);
 }
 
@@ -201,12 +210,14 @@ CORESCALE_EXPORT int pthread_join(pthread_t thread, void** value) {
 CORESCALE_EXPORT int sem_wait(sem_t* semaphore) {
   REAL(sem_trywait, int(sem_t*));
   REAL_NEW(sem_wait, "GLIBC_2.2.5", int(sem_t*));
+  pthread_testcancel();  // an attempt is no place to be cancelled
   return take_or_wait(real_sem_trywait, real_sem_wait, semaphore);
 }
 
 CORESCALE_EXPORT int sem_timedwait(sem_t* semaphore, const timespec* until) {
   REAL(sem_trywait, int(sem_t*));
   REAL(sem_timedwait, int(sem_t*, const timespec*));
+  if (valid(until)) pthread_testcancel();
   return take_or_wait(real_sem_trywait, real_sem_timedwait, semaphore, until);
 }
 

@@ -9,6 +9,7 @@
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -21,7 +22,9 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -30,6 +33,7 @@
 #include <iterator>
 #include <limits>
 #include <map>
+#include <mutex>
 #include <new>
 #include <string>
 #include <thread>
@@ -171,28 +175,51 @@ int strict() {
   return 1;
 }
 
-int forbid(bool by_syscall) {
+// From now on, the kernel kills the process for either call.
+bool filtered(bool by_syscall, unsigned one, unsigned other) {
   sock_filter rules[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 1),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, one, 0, 1),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_timer_create, 0, 1),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, other, 0, 1),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   };
   sock_fprog program = {std::size(rules), rules};
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  return (by_syscall ? syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program)
+                     : prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) == 0;
+}
+
+int forbid(bool by_syscall) {
   std::thread before([] { grind(seconds / 2); });
   grind(seconds);
-  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-  if (by_syscall ? syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program)
-                 : prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
-    return 1;
+  if (!filtered(by_syscall, SYS_openat, SYS_timer_create)) return 1;
   std::thread after([] { grind(seconds / 2); });
   usleep(1000);
   grind(seconds);
   before.join();
   after.join();
   return 0;
+}
+
+// Children behind a filter end as they do without a profiler; one of them executes another program.
+int children_behind_a_filter(pid_t (*forks)()) {
+  grind(seconds);
+  if (!filtered(false, SYS_ftruncate, SYS_timer_create)) return 1;
+  const auto code = [](pid_t child) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  };
+  const pid_t simple = forks();
+  if (simple == 0) _exit(7);
+  const pid_t other = forks();
+  if (other == 0) {
+    execl("/bin/sh", "sh", "-c", "exit 9", nullptr);
+    _exit(1);
+  }
+  return code(simple) != 7 || code(other) != 9;
 }
 
 int ask_for_filters() {  // as who wants to know whether the kernel has them
@@ -224,16 +251,142 @@ int main_leaves() {
 }
 
 sigjmp_buf place;
+ucontext_t context;
+
+void jump(int) { siglongjmp(place, 1); }
+void switch_back(int) { setcontext(&context); }
+
+int compute_and_sleep() {
+  grind(seconds);
+  usleep(static_cast<useconds_t>(seconds * 1e6));
+  return 0;
+}
 
 int jump_out_of_sleep() {
-  signal(SIGALRM, [](int) { siglongjmp(place, 1); });
+  signal(SIGALRM, jump);
   if (sigsetjmp(place, 1) == 0) {
     ualarm(50'000, 0);
     sleep(60);
     return 1;
   }
-  grind(seconds);
-  usleep(static_cast<useconds_t>(seconds * 1e6));
+  return compute_and_sleep();
+}
+
+int switch_out_of_sleep() {
+  static volatile bool began = false;
+  signal(SIGALRM, switch_back);
+  getcontext(&context);
+  if (!began) {
+    began = true;
+    ualarm(50'000, 0);
+    sleep(60);
+    return 1;
+  }
+  return compute_and_sleep();
+}
+
+// Waits of 1 ms and then of the given seconds, for time and for locks.
+std::mutex first_lock, second_lock;
+__attribute__((noinline)) void short_sleep() {
+  [[maybe_unused]] const volatile int no_tail_call = usleep(1000);
+}
+__attribute__((noinline)) void long_sleep() {
+  [[maybe_unused]] const volatile int no_tail_call = usleep(static_cast<useconds_t>(seconds * 1e6));
+}
+__attribute__((noinline)) void short_lock() { const std::lock_guard held(first_lock); }
+__attribute__((noinline)) void long_lock() { const std::lock_guard held(second_lock); }
+
+int long_waits_after_short() {
+  first_lock.lock();
+  second_lock.lock();
+  std::atomic<bool> began{false};
+  std::thread other([&] {
+    began = true;
+    short_lock();
+    long_lock();
+  });
+  while (!began) sched_yield();
+  short_sleep();
+  first_lock.unlock();
+  long_sleep();
+  second_lock.unlock();
+  other.join();
+  return 0;
+}
+
+// Prints the share of the first of two kinds of short waits.
+__attribute__((noinline)) double sleep_less() {
+  const auto began = std::chrono::steady_clock::now();
+  usleep(20);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+}
+__attribute__((noinline)) double sleep_more() {
+  const auto began = std::chrono::steady_clock::now();
+  usleep(250);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+}
+
+int short_waits() {
+  double less = 0, more = 0;
+  while (less + more < seconds) {
+    less += sleep_less();
+    more += sleep_more();
+  }
+  std::printf("%f", less / (less + more));
+  return 0;
+}
+
+// Each takes a semaphore that is free until it is cancelled.
+int cancelled_at_a_free_semaphore() {
+  alarm(10);
+  using Body = void*(void*);
+  static sem_t semaphore;
+  static constexpr Body* bodies[] = {
+      [](void*) -> void* {
+        for (;; sem_wait(&semaphore)) sem_post(&semaphore);
+      },
+      [](void*) -> void* {
+        for (const timespec until = {time(nullptr) + 60, 0};; sem_timedwait(&semaphore, &until))
+          sem_post(&semaphore);
+      }};
+  for (Body* body : bodies) {
+    pthread_t made;
+    sem_init(&semaphore, 0, 0);
+    pthread_create(&made, nullptr, body, nullptr);
+    usleep(10'000);
+    pthread_cancel(made);
+    void* result;
+    if (pthread_join(made, &result) || result != PTHREAD_CANCELED) return 1;
+  }
+  return 0;
+}
+
+// Prints what the C library says to time limits and clocks that there are not, of what is free.
+int no_time_limits() {
+  const timespec limit = {time(nullptr) + 60, -1}, good = {limit.tv_sec, 0};
+  constexpr clockid_t none = 99;
+  const auto of_semaphore = [&](auto take) {
+    sem_t free;
+    sem_init(&free, 0, 1);
+    std::printf("%d ", take(&free) ? errno : 0);
+  };
+  const auto of_mutex = [](auto lock) {
+    pthread_mutex_t free = PTHREAD_MUTEX_INITIALIZER;
+    std::printf("%d ", lock(&free));
+  };
+  const auto of_both = [](auto lock) {
+    pthread_rwlock_t free = PTHREAD_RWLOCK_INITIALIZER;
+    std::printf("%d ", lock(&free));
+  };
+  of_semaphore([&](sem_t* one) { return sem_timedwait(one, &limit); });
+  of_semaphore([&](sem_t* one) { return sem_clockwait(one, none, &good); });
+  of_mutex([&](pthread_mutex_t* one) { return pthread_mutex_timedlock(one, &limit); });
+  of_mutex([&](pthread_mutex_t* one) { return pthread_mutex_clocklock(one, none, &good); });
+  of_both([&](pthread_rwlock_t* one) { return pthread_rwlock_timedrdlock(one, &limit); });
+  of_both([&](pthread_rwlock_t* one) { return pthread_rwlock_timedwrlock(one, &limit); });
+  of_both([&](pthread_rwlock_t* one) { return pthread_rwlock_clockrdlock(one, none, &good); });
+  of_both([&](pthread_rwlock_t* one) { return pthread_rwlock_clockwrlock(one, none, &good); });
+  of_both([&](pthread_rwlock_t* one) { return pthread_rwlock_clockwrlock(one, CLOCK_MONOTONIC, &good); });
   return 0;
 }
 
@@ -364,9 +517,56 @@ int no_descriptors() {
 }
 
 int close_all() {
-  for (int descriptor = 3; descriptor < 256; ++descriptor) close(descriptor);
+  for (int descriptor = 3; descriptor < 2048; ++descriptor) close(descriptor);
   grind(seconds);
   return 0;
+}
+
+// Only this thread opens and closes files while others compute, so an open gives the number that was closed last, and what it puts there
+// stays.
+int own_numbers() {
+  alarm(20);
+  std::atomic<bool> done{false};
+  std::thread other([&done] {
+    grind(seconds);
+    done = true;
+  });
+  int ends[2];
+  if (pipe(ends)) return 1;
+  const int low = open("/dev/null", O_RDONLY);
+  int taken = 0, lost = 0;
+  while (!done) {
+    close(low);
+    if (const int made = open("/dev/null", O_RDONLY); made != low) {
+      ++taken;
+      if (made >= 0) close(made);
+    }
+    close(low);
+    if (dup2(ends[0], low) == low)
+      lost += fcntl(low, F_GETFD) < 0;
+    else
+      ++taken;
+  }
+  other.join();
+  printf("taken %d, lost %d\n", taken, lost);
+  return lost ? 2 : std::min(taken, 255);
+}
+
+// A forked child has at most two descriptors of the profiler, however many threads its parent has.
+int descriptors_of_a_child() {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) threads.emplace_back([] { grind(seconds / 8); });
+  usleep(100'000);
+  const pid_t child = fork();
+  if (child == 0) {
+    int open = 0;
+    for (int number = 3; number < 1200; ++number) open += fcntl(number, F_GETFD) >= 0;
+    _exit(open);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  for (std::thread& one : threads) one.join();
+  return WEXITSTATUS(status);
 }
 
 int clear_environment() {
@@ -516,10 +716,17 @@ const std::map<std::string, std::function<int()>> parts = {
     {"strict", strict},
     {"forbid_by_prctl", [] { return forbid(false); }},
     {"forbid_by_syscall", [] { return forbid(true); }},
+    {"fork_behind_a_filter", [] { return children_behind_a_filter(fork); }},
+    {"quiet_fork_behind_a_filter", [] { return children_behind_a_filter(_Fork); }},
     {"ask_for_filters", ask_for_filters},
     {"c11_threads", c11_threads},
     {"main_leaves", main_leaves},
     {"jump_out_of_sleep", jump_out_of_sleep},
+    {"switch_out_of_sleep", switch_out_of_sleep},
+    {"long_waits_after_short", long_waits_after_short},
+    {"short_waits", short_waits},
+    {"cancelled_at_a_free_semaphore", cancelled_at_a_free_semaphore},
+    {"no_time_limits", no_time_limits},
     {"wait_in_a_handler", wait_in_a_handler},
     {"quiet_fork", quiet_fork},
     {"raw_fork", raw_fork},
@@ -533,6 +740,8 @@ const std::map<std::string, std::function<int()>> parts = {
     {"coroutines", coroutines},
     {"close_all", close_all},
     {"no_descriptors", no_descriptors},
+    {"own_numbers", own_numbers},
+    {"descriptors_of_a_child", descriptors_of_a_child},
     {"clear_environment", clear_environment},
     {"tiny_stacks", tiny_stacks},
     {"cancelled_in_a_wait", cancelled_in_a_wait},

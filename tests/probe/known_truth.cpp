@@ -334,6 +334,13 @@ int main(int count, char** word) {
       }
     });
   }
+  if (part == "meet") {
+#pragma omp parallel num_threads(threads)
+    {
+      if (omp_get_thread_num() == 0) grind(second);
+#pragma omp barrier
+    }
+  }
   if (part == "tasks") {  // of which most are run while their threads wait
 #pragma omp parallel num_threads(threads)
 #pragma omp single

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 (more than 300 lines: a test for each habit, and they share nothing else)
 """The profiler in programs that do what is allowed and rare: they run as without it, and are seen as far as it goes."""
 
 import os
@@ -26,7 +26,8 @@ SECOND = 0.5
 """CPU seconds that each thread of a program computes"""
 SEEN_WHOLE = (
     "reset_signals", "reset_signals_raw", "block_signals", "handle_urgent", "wait_for_any_signal", "wait_for_urgent",
-    "change_user", "ask_for_filters", "c11_threads", "main_leaves", "jump_out_of_sleep", "coroutines", "close_all",
+    "change_user", "ask_for_filters", "c11_threads", "main_leaves", "jump_out_of_sleep", "switch_out_of_sleep",
+    "coroutines", "close_all",
     "tiny_stacks", "cancelled_in_a_wait", "cancel_at_once", "cancel_later", "read_beside", "timer_with_threads",
     "new_that_throws",
 )  # fmt: skip
@@ -60,11 +61,45 @@ def test_a_program_that_forbids_itself_calls_of_the_system_lives_and_is_seen_unt
     assert any("seccomp" in note for note in whole.notes)
 
 
+@pytest.mark.parametrize("part", ["fork_behind_a_filter", "quiet_fork_behind_a_filter"])
+def test_children_of_a_program_that_forbids_itself_calls_live_and_are_not_profiled(part: str) -> None:
+    """One of them executes another program. The filter kills for calls that only the profiler makes."""
+    seen = awkward(part)
+    assert (seen.launch.report.exit_code, seen.launch.unwritten, len(seen.launch.profiles)) == (0, 0, 1)
+    assert (seen.profile.confined, seen.profile.finished) == (True, True)
+
+
+def test_a_program_that_is_killed_before_it_has_a_profile_found_no_full_disk(tmp_path: Path) -> None:
+    (tmp_path / "profile-1-0").touch()
+    assert profiler.read(tmp_path) == ((), 0)
+    (tmp_path / "full-2-0").touch()
+    assert profiler.read(tmp_path) == ((), 1)
+
+
+def test_ticks_take_no_number_of_a_descriptor_that_the_program_closed() -> None:
+    """A thread opens its file of the kernel once, at a tick, and may then have such a number for a moment."""
+    seen = awkward("own_numbers")
+    assert seen.launch.report.exit_code in (0, 1)
+    assert (seen.profile.finished, seen.profile.unqueued) == (True, False)
+    assert sum(thread.ticks for thread in seen.profile.threads) > 20
+
+
+def test_a_forked_child_has_none_of_the_files_of_its_parent_s_other_threads() -> None:
+    assert awkward("descriptors_of_a_child").launch.report.exit_code <= 2  # its own two
+
+
+def test_with_few_descriptors_the_wait_for_a_core_is_known() -> None:
+    program = str(native.find("awkward"))
+    seen = see("bash", "-c", f"ulimit -n 8; exec {program} c11_threads {SECOND}", threads=2)
+    assert (seen.launch.report.exit_code, seen.profile.unqueued) == (0, False)
+    assert sum(thread.ticks for thread in seen.profile.threads) > 20
+
+
 def test_without_a_descriptor_the_wait_for_a_core_is_not_known_and_no_other() -> None:
     seen = awkward("no_descriptors")
     assert (seen.launch.report.exit_code, seen.profile.unqueued) == (0, True)
     whole = ledger(seen.launch.profiles, seen.launch.wall)
-    assert whole.rows["unattributed"] > 1.5 * SECOND
+    assert whole.rows["unattributed"] > 0.9 * SECOND  # the second thread's; the first has its file
     assert (whole.rows["blocked"] < 0.3 * SECOND, whole.efficiency) == (True, None)
     assert any("had no descriptor left" in note for note in whole.notes)
 
@@ -80,18 +115,6 @@ def test_without_proc_the_wait_for_a_core_is_not_known() -> None:
 
 def test_children_are_made_while_threads_hold_the_loader_s_lock() -> None:
     assert awkward("forks_beside_the_loader").launch.report.exit_code == 0
-
-
-def test_a_jump_out_of_a_wait_ends_it() -> None:
-    """It sleeps 0.05 s of a minute, computes, and sleeps."""
-    thread = awkward("jump_out_of_sleep").profile.threads[0]
-    assert thread.calls["blocked"] == 2
-    assert 0.05 + SECOND <= thread.spent["blocked"] < 10
-
-
-def test_a_wait_that_a_handler_makes_within_another_leaves_none_open() -> None:
-    """What is computed afterwards is not booked as a wait."""
-    assert awkward("wait_in_a_handler", threads=1).ledger.rows["computing"] > 0.8 * SECOND
 
 
 CALLS = """
