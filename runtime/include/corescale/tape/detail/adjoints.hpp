@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+
 #include "corescale/tape/detail/cheap.hpp"
 #include "corescale/tape/operations.hpp"
 
@@ -62,6 +65,47 @@ void add_product_to(real<Base>& sum, const real<Base>& weight, const V& partial)
   else
     add_to(sum, times(weight, partial));
 }
+
+/// The adjoints that a sweep takes from statement to statement, and to which statements add.
+template <class B>
+struct adjoint_array {
+  B* __restrict all;
+
+  [[gnu::always_inline]] B take(std::size_t i) const { return all[i]; }
+  [[gnu::always_inline]] void add(std::uint32_t i, const B& weight) { add_to(all[i], weight); }
+  void add_product(std::uint32_t i, const B& weight, const auto& partial) {
+    add_product_to(all[i], weight, partial);
+  }
+};
+
+/// The same, with the adjoint of the next statement back in a register. In a long sum or product each statement adds to that one. The sweep
+/// would wait each time until it can load what it has just stored.
+template <class B>
+class adjoint_chain {
+ public:
+  [[gnu::always_inline]] adjoint_chain(B* all, std::size_t i) : all_(all), next_(i), adjoint_(all[i]) {}
+  adjoint_chain(const adjoint_chain&) = delete;
+  adjoint_chain& operator=(const adjoint_chain&) = delete;
+  [[gnu::always_inline]] ~adjoint_chain() { all_[next_] = adjoint_; }
+
+  [[gnu::always_inline]] B take(std::size_t i) {
+    const B taken = all_[i] = adjoint_;
+    next_ = i - 1;
+    adjoint_ = all_[next_];
+    return taken;
+  }
+  [[gnu::always_inline]] void add(std::uint32_t i, const B& weight) {
+    if (i == next_)
+      adjoint_ += weight;
+    else
+      all_[i] += weight;
+  }
+
+ private:
+  B* __restrict all_;
+  std::size_t next_;  ///< the number of that statement
+  B adjoint_;
+};
 
 /// tangent * partial; 0 for a tangent of 0, even if the partial derivative is infinite.
 template <class T, class V>

@@ -77,8 +77,8 @@ struct leaf : expression<leaf<B>> {
   }
   [[gnu::always_inline]] static B kept(const B* k) { return *k; }
   template <bool Needed, bool Zero>
-  [[gnu::always_inline]] static void back(const B*, const std::uint32_t* i, const B& weight, B* adjoints) {
-    add_to(adjoints[*i], weight);
+  [[gnu::always_inline]] static void back(const B*, const std::uint32_t* i, const B& weight, auto& adjoints) {
+    adjoints.add(*i, weight);
   }
   template <bool Needed>
   [[gnu::always_inline]] static B tangent(const B*, const std::uint32_t* i, const B* tangents) {
@@ -93,10 +93,10 @@ struct leaf : expression<leaf<B>> {
 
 /// Passes weight * partial to an operand as its adjoint. Over a recorded B, a leaf adds it in one statement.
 template <class X, bool Needed, bool Zero, class B>
-[[gnu::always_inline]] inline void pass(const B* k, const std::uint32_t* i, B* adjoints, const B& weight,
+[[gnu::always_inline]] inline void pass(const B* k, const std::uint32_t* i, auto& adjoints, const B& weight,
                                         const auto& partial) {
   if constexpr (records<B> && std::is_same_v<X, leaf<B>>) {
-    add_product_to(adjoints[*i], weight, partial);
+    adjoints.add_product(*i, weight, partial);
   } else {
     X::template back<Needed, Zero>(k, i, times(weight, partial), adjoints);
   }
@@ -195,7 +195,8 @@ struct unary_expression : expression<unary_expression<Row, X>> {
     }
   }
   template <bool Needed, bool Zero>
-  [[gnu::always_inline]] static void back(const B* k, const std::uint32_t* i, const B& weight, B* adjoints) {
+  [[gnu::always_inline]] static void back(const B* k, const std::uint32_t* i, const B& weight,
+                                          auto& adjoints) {
     if constexpr (is_linear) {
       X::template back<x_needed<Needed>, Zero>(k, i, static_cast<B>(-weight), adjoints);
     } else {
@@ -301,7 +302,8 @@ struct binary_expression : expression<binary_expression<Row, X, Y>> {
     }
   }
   template <bool Needed, bool Zero>
-  [[gnu::always_inline]] static void back(const B* k, const std::uint32_t* i, const B& weight, B* adjoints) {
+  [[gnu::always_inline]] static void back(const B* k, const std::uint32_t* i, const B& weight,
+                                          auto& adjoints) {
     const B* const of_y = k + of_x;
     const std::uint32_t* const i_of_y = i + X::indices;
     [[maybe_unused]] const auto to_x = [&]([[maybe_unused]] const auto& partial)
@@ -404,9 +406,9 @@ struct selection_expression : expression<selection_expression<Comparison, B>> {
     return {at(0), at(1), at(2), at(3)};
   }
   template <bool Needed, bool Zero>
-  static void back(const B* k, const std::uint32_t* i, const B& weight, B* adjoints) {
+  static void back(const B* k, const std::uint32_t* i, const B& weight, auto& adjoints) {
     for (unsigned side = 0; side < 2; ++side)
-      if (!is_zero(k[side])) add_to(adjoints[i[2 + side]], times(weight, k[side]));
+      if (!is_zero(k[side])) adjoints.add(i[2 + side], times(weight, k[side]));
   }
   template <bool Needed>
   static B tangent(const B* k, const std::uint32_t* i, const B* tangents) {

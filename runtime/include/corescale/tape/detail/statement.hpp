@@ -28,16 +28,23 @@ struct statement {
     return reinterpret_cast<const std::uint32_t*>(block + numbers * sizeof(base));
   }
 
-  static const std::byte* back(const std::byte* block, base* __restrict adjoints, std::size_t i,
-                               std::size_t count) {
-    if constexpr (E::indices > 0) {
-      for (; count > 0; --count, --i, block += bytes) {
-        const base weight = adjoints[i];
-        if (!is_zero(weight))
-          E::template back<false, false>(numbers_in(block), operands_in(block), weight, adjoints);
-      }
+  static const std::byte* back(const std::byte* block, base* adjoints, std::size_t i, std::size_t count) {
+    if constexpr (E::indices > 0 && std::is_floating_point_v<base>) {
+      return back(block, adjoint_chain<base>(adjoints, i), i, count);
+    } else if constexpr (E::indices > 0) {
+      return back(block, adjoint_array<base>{adjoints}, i, count);
+    } else {
+      return block + bytes * count;
     }
-    return block + bytes * count;
+  }
+  [[gnu::always_inline]] static const std::byte* back(const std::byte* block, auto&& adjoints, std::size_t i,
+                                                      std::size_t count) {
+    for (; count > 0; --count, --i, block += bytes) {
+      const base weight = adjoints.take(i);
+      if (!is_zero(weight))
+        E::template back<false, false>(numbers_in(block), operands_in(block), weight, adjoints);
+    }
+    return block;
   }
 
   static void forward(std::byte* block, base* values, std::size_t i, std::size_t count) {
@@ -74,16 +81,17 @@ struct statement {
     }
   }
 
-  static const std::byte* back_line(const std::byte* block, const line<base>* values,
-                                    line<base>* __restrict adjoints, std::size_t i, std::size_t count) {
+  static const std::byte* back_line(const std::byte* block, const line<base>* values, line<base>* adjoints,
+                                    std::size_t i, std::size_t count) {
     if constexpr (E::indices > 0) {
+      adjoint_array<line<base>> to{adjoints};
       for (; count > 0; --count, --i, block += bytes) {
-        const line<base> weight = adjoints[i];
+        const line<base> weight = to.take(i);
         if (is_zero(weight)) continue;
         const of_line e = of_line::template read<false>(numbers_in(block), operands_in(block), values);
         std::array<line<base>, numbers> kept;
         e.template write<false, false>(kept.data());
-        of_line::template back<false, false>(kept.data(), operands_in(block), weight, adjoints);
+        of_line::template back<false, false>(kept.data(), operands_in(block), weight, to);
       }
     }
     return block + bytes * count;

@@ -161,6 +161,7 @@ void for_each_run_back(const statement_list<Base, Alloc>& all, std::size_t last,
         const std::size_t behind = std::min(end - (last + 1), end - one->first);
         block += of.bytes * behind;
         end -= behind;
+        if (end == one->first) continue;
       }
       block = function(of, block, end - 1, end - one->first);
       end = one->first;
