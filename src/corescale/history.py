@@ -51,6 +51,8 @@ def _adapter() -> TypeAdapter[Entry]:
 def parse(content: bytes, where: str) -> list[Entry]:
     """Every entry in order of commits, the last line of each commit, name and machine. Raises UsageError."""
     found: dict[tuple[str, str, str], Entry] = {}
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise UsageError("cannot be read: not UTF-8", where=where, remedy="save it as UTF-8")
     for number, line in enumerate(content.removeprefix(codecs.BOM_UTF8).splitlines(), 1):
         if not line.strip():
             continue

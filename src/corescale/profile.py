@@ -94,6 +94,8 @@ class RegionTimes:
     body: float
     longest: float
     capacity: float
+    inside: float = 0.0
+    """the part of `waited` that threads spent at barriers of the body, or on regions within it"""
 
     @property
     def balance(self) -> float:

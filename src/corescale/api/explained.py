@@ -126,6 +126,15 @@ def is_result(path: Path) -> bool:
     return ".json" in (path.suffix, paths.real(path).suffix) or (paths.is_folder(path) and bool(kept(path)))
 
 
+def is_export(path: Path) -> bool:
+    """Whether a file is what --json or --export-json wrote about a run."""
+    try:
+        found = documents.value(documents.content(path), finite=False)
+    except (OSError, ValueError):
+        return False
+    return isinstance(found, dict) and ("conclusion" in found or "results" in found)
+
+
 def earlier(place: str, where: str) -> tuple[Path, Mapping[str, Any]]:
     """A kept result and its file; for a folder, its last result. Raises UsageError, about the option `where`."""
     path = Path(place)

@@ -36,7 +36,7 @@ from corescale.show.explain_json import as_json
 from corescale.show.naming import counted, label
 
 UNSEEN = "no library could be loaded into it: it is linked statically, set-user-id, or bypasses the C library"
-FULL = "a trace had too little room: free 17 MB of disk in the temporary folder (TMPDIR), or raise ulimit -f"
+FULL = "a trace had too little room: free 17 MB of disk in the temporary folder (TMPDIR), or raise ulimit -f or -v"
 NO_RANKS = "no rank called MPI: it is no MPI program, and what its ranks did is booked as one program's"
 SHARE_OF_BUDGET = 0.25
 """largest share of the budget for equal launches, which show the scatter; launches of copies have as much again"""
@@ -231,7 +231,7 @@ def _unseen(seen: Profiled) -> float:
 def _ledger(seen: Profiled, threads: int) -> Ledger:
     report = seen.report
     if not seen.profiles:
-        why = FULL if seen.unwritten else UNSEEN
+        why = f"{seen.unloadable}: it was not profiled" if seen.unloadable else FULL if seen.unwritten else UNSEEN
         return outside(threads, seen.wall, seen.cpu, report.runqueue_wait or 0.0, why)
     unseen = _unseen(seen)
     found = ledger(seen.profiles, seen.wall, seen.work, report.stolen, unseen)

@@ -51,7 +51,9 @@ def result(run: store.Run, machine: Machine, gate: Gates | None = None, *, every
     """The conclusions from a run's records, and the lines that launch it here, with all variables or those read."""
     lines = _lines(run, machine, None if every_variable else to_set(run.experiment, run.records))
     shown = concluded(run.records, run.experiment, dict(lines), run.environment, gate, finished=run.finished)
-    return replace(shown, run=run.origin, runs={run_name(run): run.folder}, launching=_launching(run))
+    further = "a larger --budget goes on" if shown.stop and shown.stop.reason == "budget" else "--fresh measures again"
+    origin = f"{run.origin}: {further}" if run.shown_again else run.origin
+    return replace(shown, run=origin, runs={run_name(run): run.folder}, launching=_launching(run))
 
 
 def concluded(
@@ -65,7 +67,11 @@ def concluded(
 ) -> Result:
     """The conclusions from the records, with these lines and circumstances to show."""
     found = conclude(records, experiment, gate, finished=finished)
-    return Result(experiment=experiment, records=records, lines=lines, environment=environment, **vars(found))
+    made = Result(experiment=experiment, records=records, lines=lines, environment=environment, **vars(found))
+    if not made.changed:
+        return made
+    said = f"{' and '.join(made.changed)} changed while it was measured; --fresh measures what is there now"
+    return replace(made, warnings=(said, *made.warnings), undisturbed=None)
 
 
 def _lines(run: store.Run, machine: Machine, reads: frozenset[str] | None) -> Iterator[tuple[Configuration, str]]:

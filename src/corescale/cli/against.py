@@ -63,7 +63,8 @@ def against(request: CompareRequest, words: list[str], machine: Machine) -> None
     records = [replace(record, configuration=reference) for record in then]
     records += [replace(record, configuration=other) for record in run.records if record.phase == "measure"]
     lines = dict.fromkeys([other], next(iter(result(run, machine).lines.values()), ""))
-    found = concluded(records, both, lines, run.environment, gate, finished=True)
+    changed = sorted({name for each in (there, run) for name in each.environment.get("changed", ())})
+    found = concluded(records, both, lines, {**run.environment, "changed": changed}, gate, finished=True)
     pairs = f"of {runs} blocks now and {blocks} then, {min(runs, blocks)} are pairs"
     said = (f"{run_name(there)} {CAVEAT}", *([pairs] if runs != blocks else []), *found.warnings)
     return finish(replace(found, run=run.origin, runs={run_name(run): run.folder}, warnings=said), request, run.late)

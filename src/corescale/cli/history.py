@@ -20,7 +20,7 @@ from corescale.cli.options import must_have
 from corescale.cli.output import say
 from corescale.conclude import stats
 from corescale.conclude.response import table
-from corescale.conclude.two_samples import change_points, commits_for_a_change
+from corescale.conclude.two_samples import FEWEST, change_points
 from corescale.declare import paths
 from corescale.errors import UsageError
 from corescale.history import Entry
@@ -140,8 +140,7 @@ def _said(name: tuple[str, str], each: list[Entry]) -> str:
     low, high = min(values), max(values)
     bars = "".join(BARS[round((value - low) / (high - low) * 7) if high > low else 0] for value in values)
     last = f"{_value(name[1], each[-1].value)} at {each[-1].commit[:10]}"
-    enough = commits_for_a_change()
-    few = f"  (a change can be shown from {enough} commits on)" if len(each) < enough else ""
+    few = f"  (a change can be shown from {2 * FEWEST} commits on)" if len(each) < 2 * FEWEST else ""
     return f"{name[1]} on {name[0]}: {last}  {bars}{few}"
 
 

@@ -13,14 +13,15 @@ from corescale.api import measuring
 from corescale.api.results import result
 from corescale.cli import interruptions, stdin
 from corescale.cli.dry_run import dry_run
-from corescale.cli.output import finish, must_be_writable
+from corescale.cli.output import finish, must_be_writable, written
 from corescale.conclude.answers.verdict import Gates
 from corescale.declare.experiment import Experiment
 from corescale.declare.request import Request, RunRequest
-from corescale.errors import InterruptedRunError, PreloadError
+from corescale.errors import CorescaleError, InterruptedRunError, PreloadError
 from corescale.machine import Machine
 from corescale.observe import launchers, store
 from corescale.show import progress
+from corescale.show.exchange import ci
 
 R = TypeVar("R", bound=Request)
 
@@ -44,7 +45,7 @@ def loadable(
     declare: measuring.Declare, request: RunRequest, machine: Machine, began: float | None = None
 ) -> store.Run:
     """See measuring.loadable; unless `began` is given, the budget began with this process."""
-    with _interruptible():
+    with _reported(declare, request), _interruptible():
         follow = partial(progress.create, quiet=request.quiet)
         return measuring.loadable(declare, request, machine, follow, cli.began() if began is None else began)
 
@@ -62,6 +63,19 @@ def as_planned(experiment: Experiment, unloadable: PreloadError | None) -> Exper
     if unloadable is not None:
         raise unloadable
     return experiment
+
+
+@contextlib.contextmanager
+def _reported(declare: measuring.Declare, request: RunRequest) -> Iterator[None]:
+    """Writes an error that ends measuring into the JUnit XML too, whose readers may see nothing else."""
+    try:
+        yield
+    except InterruptedRunError:
+        raise
+    except CorescaleError as error:
+        if request.export_junit:
+            written(request.export_junit, ci.junit_of_error(declare(None), error))
+        raise
 
 
 @contextlib.contextmanager

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """`doctor --noise 5m`: times pairs of equal launches, and prints how small a difference a gate can show here."""
 
+import contextlib
 import json as json_format
 import math
 import shlex
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 
 import typer
 
@@ -22,6 +23,7 @@ from corescale.declare.request import CompareRequest
 from corescale.errors import InconclusiveError, ProgramError, UsageError
 from corescale.machine import Machine
 from corescale.observe import launchers
+from corescale.observe.store import Run
 from corescale.passport import CALM, SENTINEL, Pairs, Passport
 from corescale.show import files, text
 
@@ -45,7 +47,8 @@ class _TooFewError(InconclusiveError):
 def measured(duration: str, words: Sequence[str], *, json: bool) -> None:
     """Measures for half of the time the sentinel and for half the command, if one is given; writes the passport.
 
-    Raises InconclusiveError if the time allowed too few pairs of one, after it has printed those of the other.
+    Raises InconclusiveError if the time allows too few pairs of one. It is raised at once if the first pair shows that,
+    and otherwise after those of the other are printed.
     """
     machine, command = launchers.machine("", {}), shlex.join(words)
     commands = ({command: command} if command else {}) | {SENTINEL: _sentinel()}  # the one that may fail comes first
@@ -57,13 +60,18 @@ def measured(duration: str, words: Sequence[str], *, json: bool) -> None:
     if file != passport.standard():
         files.must_be_ours(str(file), kind="noise passport")
     runs = str(file.with_suffix(".runs"))
+    equal = {
+        name: _Equal(one, "the sentinel" if name == SENTINEL else "the command", machine, runs, share)
+        for name, one in commands.items()
+    }
     found: dict[str, Pairs] = {}
     short: list[_TooFewError] = []
-    for name, one in commands.items():
-        try:
-            found[name] = _pairs(one, "the sentinel" if name == SENTINEL else "the command", machine, runs, share)
-        except _TooFewError as error:
-            short.append(error)
+    for one in equal.values():
+        with _added(short):
+            one.must_fit()
+    for name, one in equal.items() if not short else ():
+        with _added(short):
+            found[name] = one.pairs()
     known = _earlier(machine) | found
     if written := bool(found) and SENTINEL in known:
         files.write(str(file), passport.text(Passport(machine.fingerprint(), known)))
@@ -101,35 +109,66 @@ def _sentinel() -> str:
     return shlex.join([sys.executable, "-I", "-S", "-c", loop.format(count)])
 
 
-def _pairs(command: str, called: str, machine: Machine, runs: str, share: float) -> Pairs:
-    """The pairs that fit into so many seconds from now; messages call the command `called`. Raises _TooFewError."""
-    request = CompareRequest(name=["A", "B"], budget=f"{share:f}s", max_runs=MOST_PAIRS, width="0.001%", fresh=True,
-                             timeout="10m", out=runs)  # fmt: skip
-    experiment = command_line.compare(request, [command, command], machine)
-    began = time.monotonic()
+@contextlib.contextmanager
+def _added(short: list[_TooFewError]) -> Iterator[None]:
     try:
-        run = measure(experiment, request, machine, began)
-    except ProgramError as error:
-        if error.where:
-            raise
-        ended = error.what.removeprefix(f"{request.name[0]} ").rpartition("; the last one ")[2]
-        raise ProgramError(f"{ended}, so its noise says nothing", where=command, remedy="make it work") from error
-    except InconclusiveError as error:
-        pair = 2 * (time.monotonic() - began)  # one launch ended, or was killed when the time ended
-        raise _TooFewError(f"{share:.3g} s for {called} allow no pair", FEWEST * pair + ENDING) from error
-    made = run.records
-    if failed := next((record for record in made if record.timed and not record.ok), None):
-        remedy = f"its output is in {run.folder}"
-        raise ProgramError(f"fails (exit {failed.exit_code}), so its noise says nothing", where=command, remedy=remedy)
-    calm, times = warnings(made, experiment).undisturbed, table(made, experiment.response)
-    if len(times.blocks) < FEWEST:
-        what = f"{share:.3g} s for {called} allow only {text.count(len(times.blocks), 'pair')}"
-        raise _TooFewError(what, FEWEST * share / len(times.blocks))
-    kept = table(calm, experiment.response)
-    usual = kept if len(kept.blocks) >= CALM * len(times.blocks) else times  # this machine is mostly disturbed
-    ratios = usual.log_ratio(*usual.configurations).tolist()
-    lasted = (made[-1].started + made[-1].wall - made[0].started) / len(times.blocks)
-    return Pairs(ratios, lasted, len(times.blocks), len(times.blocks) - len(kept.blocks))
+        yield
+    except _TooFewError as error:
+        short.append(error)
+
+
+@dataclass(frozen=True)
+class _Equal:
+    """Pairs of equal launches of a command, for `share` seconds in all. Messages call it `called`."""
+
+    command: str
+    called: str
+    machine: Machine
+    runs: str
+    share: float
+
+    def must_fit(self) -> None:
+        """Makes the first pair; raises _TooFewError if even launches as fast as these would be too few."""
+        fastest = min(record.wall for record in self._run(1, fresh=True).records)
+        if (enough := 2 * FEWEST * fastest + ENDING) > self.share:
+            raise _TooFewError(f"{self.share:.3g} s for {self.called} allow too few pairs", enough)
+
+    def pairs(self) -> Pairs:
+        """The first pair, and as many more as fit into the time. Raises _TooFewError."""
+        run = self._run(MOST_PAIRS, fresh=False)
+        made = run.records
+        if failed := next((record for record in made if record.timed and not record.ok), None):
+            what = f"fails (exit {failed.exit_code}), so its noise says nothing"
+            raise ProgramError(what, where=self.command, remedy=f"its output is in {run.folder}")
+        calm, times = warnings(made, run.experiment).undisturbed, table(made, run.experiment.response)
+        if len(times.blocks) < FEWEST:
+            what = f"{self.share:.3g} s for {self.called} allow only {text.count(len(times.blocks), 'pair')}"
+            raise _TooFewError(what, FEWEST * self.share / len(times.blocks))
+        kept = table(calm, run.experiment.response)
+        usual = kept if len(kept.blocks) >= CALM * len(times.blocks) else times  # this machine is mostly disturbed
+        ratios = usual.log_ratio(*usual.configurations).tolist()
+        later = made[2:]  # the first pair was made earlier
+        lasted = (later[-1].started + later[-1].wall - later[0].started) / (len(times.blocks) - 1)
+        return Pairs(ratios, lasted, len(times.blocks), len(times.blocks) - len(kept.blocks))
+
+    def _run(self, most: int, *, fresh: bool) -> Run:
+        """The run with at most so many pairs: a new one, or more of the last one."""
+        request = CompareRequest(name=["A", "B"], budget=f"{self.share:f}s", max_runs=most, width="0.001%",
+                                 timeout="10m", fresh=fresh, continued=not fresh, out=self.runs)  # fmt: skip
+        experiment = command_line.compare(request, [self.command, self.command], self.machine)
+        began = time.monotonic()
+        try:
+            return measure(experiment, request, self.machine, began)
+        except ProgramError as error:
+            if error.where:
+                raise
+            ended = error.what.removeprefix(f"{request.name[0]} ").rpartition("; the last one ")[2]
+            what = f"{ended}, so its noise says nothing"
+            raise ProgramError(what, where=self.command, remedy="make it work") from error
+        except InconclusiveError as error:
+            pair = 2 * (time.monotonic() - began)  # one launch ended, or was killed when the time ended
+            what = f"{self.share:.3g} s for {self.called} allow no pair"
+            raise _TooFewError(what, FEWEST * pair + ENDING) from error
 
 
 def _said(name: str, pairs: Pairs) -> Iterator[str]:

@@ -81,7 +81,8 @@ def finish(result: Result, request: RunRequest, late: CorescaleError | None = No
     if late is not None:
         sys.stdout.flush()
         raise late
-    sys.exit(exit_code(result.conclusion, result.timed, result.stop))
+    code = exit_code(result.conclusion, result.timed, result.stop)
+    sys.exit(ExitCode.INCONCLUSIVE if result.changed and code in (ExitCode.OK, ExitCode.REGRESSION) else code)
 
 
 def shown_and_exported(result: Result, request: ExportRequest, *, as_json: bool, verbose: bool, model: bool) -> None:
@@ -141,9 +142,11 @@ def written(target: str, content: str | bytes) -> None:
 def must_be_writable(request: ExportRequest) -> None:
     """Raises UsageError for an export or report that cannot be written: before hours of measuring, and not after."""
     named = _targets(request)
+    asked = {"--report": getattr(request, "report", "")}
+    asked |= {f"--export-{name}": target for name, target in exports(request).items()}
     streams = [
         *(["--json"] if getattr(request, "json", False) else []),
-        *(target for target in named if target in STDOUT),
+        *(f"{name} {target}" for name, target in asked.items() if target in STDOUT),
     ]
     if len(streams) > 1:
         remedy = "leave one there, and name a file for each other"

@@ -82,7 +82,7 @@ def at_cores(found: Sequence[store.Run], asked: PredictRequest) -> None:
     if not every and not asked.track_record:
         remedy = "scan at least 2 levels of threads or ranks"
         raise UsageError("no model can be fitted", where=str(found[0].folder), remedy=remedy)
-    lines = [line for run, of_run in said for one in of_run for line in _lines(one, run)]
+    lines = [line for run, of_run in said for one in of_run for line in _lines(one, run, among(found, run))]
     if asked.track_record:
         surest = max(run.experiment.stop.confidence for run in found)
         lines.append(statements.coverage([one for one in every if isinstance(one, Scored)], surest))
@@ -96,10 +96,15 @@ def at_cores(found: Sequence[store.Run], asked: PredictRequest) -> None:
         raise typer.Exit(ExitCode.INCONCLUSIVE)
 
 
-def _lines(one: Prediction | Scored, run: store.Run) -> list[str]:
+def among(runs: Sequence[store.Run], run: store.Run) -> str:
+    """What a line about the run begins with: its folder if there are several."""
+    return f"{run.folder}: " * (len(runs) > 1)
+
+
+def _lines(one: Prediction | Scored, run: store.Run, named: str) -> list[str]:
     """The forecast in a line, and what else is known of it in lines below."""
     first, *others = statements.forecast(one, run.experiment)
-    return [first + _origin(run), *(f"  {line}" for line in others)]
+    return [named + first + _origin(run), *(f"  {line}" for line in others)]
 
 
 def _as_json(values: object) -> str:
@@ -118,7 +123,9 @@ def by_layout(runs: Sequence[str], asked: PredictRequest) -> None:
     if asked.grade:
         must_grade(asked)
     all_have_intervals = True
-    for run in [_scanned(path, study=True) for path in runs]:
+    scanned = [_scanned(path, study=True) for path in runs]
+    for run in scanned:
+        named = among(scanned, run)
         if asked.grade and run.on == "fake":
             what = "is a fake run, and --grade launches a real program"
             raise UsageError(what, where=str(run.folder), remedy="leave out --grade")
@@ -127,7 +134,7 @@ def by_layout(runs: Sequence[str], asked: PredictRequest) -> None:
             key=lambda pair: (pair[1].label, pair[1].seconds.estimate),
         )
         _must_be_near(run, max((one for _, one in found), key=lambda one: one.p), asked)
-        all_have_intervals = all_have_intervals and all(_has_interval(one) for _, one in found)
+        all_have_intervals = all_have_intervals and all(one.seconds.low is not None for _, one in found)
         real = graded(asked, run.experiment, [str(layout) for layout, _ in found]) if asked.grade else {}
         for layout, one in found:
             measured = real.get(str(layout))
@@ -137,13 +144,15 @@ def by_layout(runs: Sequence[str], asked: PredictRequest) -> None:
             label = f"{one.label} " if one.label else ""
             seconds = text.join(text.quantity(run.experiment.response)(one.seconds))
             say(
-                f"{label}{layout!s:>12}  {seconds}{statements.reach(one, run.experiment)}{_origin(run)}"
+                f"{named}{label}{layout!s:>12}  {seconds}{statements.reach(one, run.experiment)}{_origin(run)}"
                 + beside(str(layout), one.seconds.estimate, real)
             )
         for said in dict.fromkeys(f"model {one.model}: {one.reason}" for _, one in found if not asked.json):
-            say(said)
+            say(named + said)
+        for said in dict.fromkeys(f"warning: {one.warning}" for _, one in found if one.warning and not asked.json):
+            say(named + said)
         if real and not asked.json:
-            say(grade({str(layout): one.seconds.estimate for layout, one in found}, real, asked.grade))
+            say(named + grade({str(layout): one.seconds.estimate for layout, one in found}, real, asked.grade))
     if asked.json:
         typer.echo(_as_json(values))
     if not all_have_intervals:

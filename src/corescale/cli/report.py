@@ -69,6 +69,9 @@ def report(words: list[str], asked: ReportRequest) -> None:
                 typer.echo(written_to)
         return None
     must_be_writable(asked)
+    if export := next((run for run in runs if run.suffix == ".json" and explained.is_export(run)), None):
+        what = "is an export, and a run is shown from its records"
+        raise UsageError(what, where=f"report: {export}", remedy="give the folder of the run")
     if len(runs) == 1 and explained.is_result(runs[0]):
         of_runs = {"--study": asked.study, "--model": asked.model}
         exported = {f"--export-{name}": target for name, target in exports(asked).items()}

@@ -38,6 +38,8 @@ class Prediction:
     warning: str
     measured: tuple[float, float]
     """smallest and largest p measured"""
+    levels: int
+    """number of distinct p measured"""
     there: Interval | None = None
     """the time measured at p, if it was"""
     crowded: Interval | None = None
@@ -170,7 +172,7 @@ def _fitted(curves: Sequence[Curve]) -> Iterator[tuple[Curve, Fit]]:
 def _prediction(curve: Curve, fit: Fit, p: int, model: str, reason: str) -> Prediction:
     times = {row.oversubscribed: row.time for row in reversed(curve.rows) if row.p == p and row.time.n}
     seconds, (there, crowded) = fit.forecast(p).seconds, (times.get(of) for of in (False, True))
-    return Prediction(curve.label, p, seconds, model, reason, fit.warning, fit.measured, there, crowded)
+    return Prediction(curve.label, p, seconds, model, reason, fit.warning, fit.measured, fit.levels, there, crowded)
 
 
 def typical(column: Floats) -> float:

@@ -216,9 +216,14 @@ def _forecasts(
         values = {text: float(formula.value(known, WHERE)) for text, formula in asked.formulas.items()}
         p_ref, base = float(reference["p"].iloc[0]), median_interval(reference["time"], best.confidence)
         seconds = _scattered(best.time(values, p, p_ref, base.estimate), base)
-        seconds = seconds if measured else beyond(seconds, rows["p"].nunique())
+        levels = rows["p"].nunique()
+        seconds = seconds if measured else beyond(seconds, levels)
         reach = (float(rows["p"].min()), float(rows["p"].max()))
-        made.append(Prediction(label, p, seconds, f"f = {best.model}", choice.statement, best.warning, reach))
+        warning = "; ".join(filter(None, (best.warning, best.misfit)))
+        here = group[(group[list(point)] == list(point.values())).all(axis=1)]
+        there = median_interval(here["time"], best.confidence) if here["layout"].nunique() == 1 else None
+        model = f"f = {best.model}"
+        made.append(Prediction(label, p, seconds, model, choice.statement, warning, reach, levels, there))
     return made
 
 

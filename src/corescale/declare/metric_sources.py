@@ -55,7 +55,8 @@ def source(text: str) -> str:
 def response(text: str) -> str:
     """The text; raises ValueError if it is no response."""
     if not re.fullmatch(RESPONSE, text):
-        raise ValueError(f"no response {text!r}; write wall, region:NAME, or metric:NAME of a declared metric")
+        known = ", ".join(("wall", *UNKEYED))
+        raise ValueError(f"no response {text!r}; write {known}, region:NAME, or metric:NAME of a declared metric")
     if re.fullmatch("metric:.*:(max|min)", text):
         remedy = "let the program print its inverse, such as seconds per item"
         raise ValueError(f"{text!r} names a direction, but less is always better; {remedy}")

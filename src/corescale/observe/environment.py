@@ -118,6 +118,11 @@ def locate(program: str) -> Path:
     raise ProgramError("no such file", where=program, remedy=f"looked for {Path(program).absolute()}")
 
 
+def libraries(program: Path) -> list[Path]:
+    """The shared libraries that ld.so loads with it; none for a script or a static program."""
+    return [Path(found) for found in re.findall(r" => (/.+) \(0x", said("ldd", str(program)))]
+
+
 def _is_program(path: Path) -> bool:
     """Whether a file begins like a script or a binary; a file that cannot be read is taken for a program."""
     try:

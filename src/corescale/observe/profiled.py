@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from corescale.declare.catalogue import space
 from corescale.declare.factors import Launch
 from corescale.endings import ending, not_started
 from corescale.errors import ProgramError
@@ -41,6 +42,8 @@ class Profiled:
     """by the clock of the file system: seconds since 1970"""
     spans: tuple[Span, ...] = ()
     """the times at which threads were in regions that the program names"""
+    unloadable: str = ""
+    """why the profiler was left out, because the program would have failed with it"""
 
 
 def profiled(
@@ -57,7 +60,9 @@ def profiled(
     with Scratch(launch) as scratch:
         changes = dict(launch.variables)
         before = changes.get("LD_PRELOAD", os.environ.get("LD_PRELOAD"))
-        changes |= profiler.environment(scratch.of("profiler"), processors, before)
+        unloadable = space.sanitized(launch.argv)
+        if not unloadable:
+            changes |= profiler.environment(scratch.of("profiler"), processors, before)
         scratch.spans = True
         changes = sources.environment(SAID, changes, scratch)
         request = SpawnRequest(
@@ -78,4 +83,5 @@ def profiled(
         said = sources.read(SAID, scratch, succeeded=False)
         killed = report.wall if report.status in ("signal", "timeout") else 0.0
         profiles, unwritten = profiler.read(scratch.of("profiler"), killed)
-        return Profiled(report, wall, profiles, cpu, unwritten, said.fields.get("work"), ended, said.spans)
+        work = said.fields.get("work")
+        return Profiled(report, wall, profiles, cpu, unwritten, work, ended, said.spans, unloadable)

@@ -52,7 +52,7 @@ _HEADER = np.dtype(
         ("size", _BLOCKS, _MOST_SIZES),
     ]
 )
-_REGION = np.dtype(_all("i8", "function calls threads wall body longest capacity reserved"))
+_REGION = np.dtype(_all("i8", "function calls threads wall body longest capacity inside"))
 _STACK = np.dtype([("key", "u8"), ("depth", "u8"), ("weight", "i8", len(STATES)), ("frame", "u8", _DEEPEST)])
 _MESSAGES = np.dtype([("key", "u8"), *_all("i8", "partner calls spent"), ("call", "S32")])
 _EVERYONE = -1000
@@ -65,10 +65,11 @@ _THREAD = np.dtype(
         *((name, "i8", len(STATES)) for name in ("spent", "burnt", "calls")),
         ("share", "i8", len(SHARES)),
         *_all("i8", "allocations frees allocating ticks"),
-        *(("start", "u8"), ("unsited", "i8", len(STATES))),
+        *(("start", "u8"), ("lately", "i8", len(STATES))),
         *_all("i8", "cpu_since ticked last_yield"),
         ("argument", "u8"),
         *_all("i8", "cpu_before queued_before timer faults faults_before faults_timed"),
+        ("schedstat", "V24"),
     ]
 )
 
@@ -108,7 +109,7 @@ def read(folder: Path, killed: float = 0.0) -> tuple[tuple[Profile, ...], int]:
     written = [path for path in files if path.stat().st_size >= _BYTES]
     begun = [path for path in written if _header(path)["signature"]]  # the others were killed too early
     found = profiles(begun, killed)
-    return found, len(files) - len(written) + sum(profile.full for profile in found)
+    return found, len(tuple(folder.glob("full-*"))) + sum(profile.full for profile in found)
 
 
 def profiles(files: Sequence[Path], killed: float = 0.0) -> tuple[Profile, ...]:
@@ -271,4 +272,5 @@ def _region(one: Any) -> RegionTimes:
         body=seconds(one["body"]),
         longest=seconds(one["longest"]),
         capacity=seconds(one["capacity"]),
+        inside=seconds(one["inside"]),
     )

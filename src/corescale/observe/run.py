@@ -6,9 +6,9 @@ import itertools
 import math
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from corescale.declare import metric_sources, plan
 from corescale.declare.equivalent import detected, distinguishable, reads_show_p, unread
@@ -98,8 +98,11 @@ def run(
         launcher.recall(store.records)
         if not store.records:
             first()
-        _Loop(experiment, store, launcher, policy, watcher, fresh_seed, began, quiet).go()
-        changed = _programs(launcher) not in (None, subject.get("programs"))
+        try:
+            _Loop(experiment, store, launcher, policy, watcher, fresh_seed, began, quiet).go()
+        finally:
+            changed = _changed(launcher, subject)
+            store.note_changed(changed)
     except BaseException:
         launcher.cancel()
         with contextlib.suppress(CorescaleError):
@@ -111,17 +114,18 @@ def run(
     except CorescaleError as error:
         raise AfterwardsError(str(error), error.exit_code) from error
     if changed:
-        what = "a program was changed while it was measured: its launches are not all of one build"
+        what = f"{' and '.join(changed)} changed while it was measured: its launches are not all of one build"
         raise AfterwardsError(what, ExitCode.INCONCLUSIVE)
     return tuple(store.records)
 
 
-def _programs(launcher: Launcher) -> object:
-    """The identities of the programs now; None if one of them is gone."""
+def _changed(launcher: Launcher, before: Mapping[str, Any]) -> Sequence[str]:
+    """The programs and libraries that are others than before; none if one of them is gone."""
     try:
-        return launcher.subject().get("programs")
+        was, now = (each.get("programs", {}) for each in (before, launcher.subject()))
     except (ProgramError, OSError):
-        return None
+        return ()
+    return sorted(name for name in {*was, *now} if was.get(name) != now.get(name))
 
 
 @dataclass

@@ -8,6 +8,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, get_args
 
 from corescale.conclude.answers.recommendation import Recommendation
@@ -86,8 +87,8 @@ class Column:
         return ("", "") if value is None else self.format.shown(value)
 
 
-def _number(form: str) -> Format:
-    return Format(lambda value: (f"{value:{form}}" if math.isfinite(value) else text.UNKNOWN, ""), NUMBER)
+def _number(written: Callable[[float], str]) -> Format:
+    return Format(lambda value: (written(value) if math.isfinite(value) else text.UNKNOWN, ""), NUMBER)
 
 
 def _words(schema: Mapping[str, object]) -> Format:
@@ -97,13 +98,16 @@ def _words(schema: Mapping[str, object]) -> Format:
 RESPONSE = Format(text.time, INTERVAL)
 """format of the response: a time; of a metric, a number without unit"""
 TIMES, SHARE, AMOUNT = (Format(shown, INTERVAL) for shown in (text.times, text.share, text.amount))
-TENTHS, HUNDREDTHS, TWO_DIGITS, SIX_DIGITS = (_number(form) for form in (".1f", ".2f", ".2g", ".6g"))
+TENTHS, HUNDREDTHS, TWO_DIGITS = (_number(form.format) for form in ("{:.1f}", "{:.2f}", "{:.2g}"))
+SIX_DIGITS = _number(partial(text.plain, digits=6))
 MEMORY = Format(lambda value: (text.memory(value), ""), COUNT)
 WHOLE = Format(lambda value: (str(value), ""), COUNT)
 REASON = _words({"type": ["string", "null"]})
 DECISION, GATE = _words({"enum": [*get_args(Decision)]}), _words({"enum": [*get_args(Gate), None]})
 OF_P = ("speedup", "efficiency", "overhead", "efficiency_loss")
 """columns that are left out if no factor makes p"""
+RATIO = "T(reference) / T"
+"""the heading of a speedup, if the response is no time"""
 AMOUNTS = replace(DECISION, shown=lambda said: ({"faster": "lower", "slower": "higher"}.get(said, said), ""))
 """the decision as people read it, if the response is no time"""
 
@@ -215,6 +219,7 @@ def _named(name: str, result: Result) -> tuple[Column, ...]:
         given = [c for c in given if c.name not in OF_P]
     if not text.is_time(response):
         given = [replace(c, format=AMOUNTS) if c.format is DECISION else c for c in given]
+        given = [replace(c, heading=RATIO) if c.name == "speedup" else c for c in given]
         given = [replace(c, heading=text.of_response(c.heading, response)) for c in given]
     others = ((name, source) for name, source in result.experiment.metrics.items() if f"metric:{name}" != response)
     given += itertools.starmap(_metric, others)

@@ -29,7 +29,10 @@ MATTERS = 0.0005
 
 
 def headline(result: Result, between: str = "; ") -> str:
-    """The first line: the answer with its interval, and whether it is fake or simulated."""
+    """The first line: the answer with its interval, and whether it is fake or simulated. Launches of several builds
+    have none."""
+    if result.changed:
+        return "no answer: the launches are not all of one build"
     said = conclusion_headline(result.conclusion, result.confidence, between, result.experiment.response)
     return f"{said} ({', '.join(result.origins)})" if result.origins else said
 
@@ -185,7 +188,9 @@ def weak(found: Scan, confidence: float) -> str:
     assert worst is not None, "a level ran"
     share = text.join(text.share(worst.efficiency))
     looks, unsure = ("looks like ", f", but there is {text.no_interval(confidence)}") if found.unsure else ("", "")
-    return f"weak scaling: efficiency {looks}{share} at {at(found, worst)}{unsure}"
+    beside = sum(row.p == worst.p and row.speedup.estimate > 0 for row in found.rows)
+    least = f", the least of {beside}" * (beside > 1)
+    return f"weak scaling: efficiency {looks}{share} at {at(found, worst)}{least}{unsure}"
 
 
 UNREAD = {
@@ -312,24 +317,22 @@ def _excluding_baseline(found: Recommendation) -> str | None:
     now = current(found.untyped)
     if found.winner == found.baseline and found.broken is not None:
         return f"no answer: nothing that was tried meets the constraint ({now}: {text.clean(found.broken)})"
-    cost, best = "", text.words(found.response).best
+    cost, best, winner = "", text.words(found.response).best, label(found.winner, found.ineffective)
     if found.gain is not None:
         gain = text.multiple(found.gain, found.response)
         timed = text.is_time(found.response)
-        cost = f"; it is {text.join(text.times(found.gain))} as fast" if timed else (
-            f"; it has {text.join(gain[:2])} {gain.word}")  # fmt: skip
+        than = f"is {text.join(text.times(found.gain))} as fast" if timed else f"has {text.join(gain[:2])} {gain.word}"
+        cost = f"; {winner} {than}"
     if found.failing is not None:
         failed, made = next(c.failed for c in found.candidates if c.configuration == found.winner)
         least = "succeeded" if failed else "never failed"
-        said = f"{label(found.winner, found.ineffective)} is the {best} that {least}; {now} {found.failing}"
+        said = f"{winner} is the {best} that {least}; {now} {found.failing}"
         if found.by_chance:
-            both = f"{now} {found.failing}, and {label(found.winner, found.ineffective)} in {failed} of {made}"
+            both = f"{now} {found.failing}, and {winner} in {failed} of {made}"
             said = f"not decided: {both}, which may be chance"
     else:
         meets = "is not shown to break" if found.not_shown else "meets"
-        said = (
-            f"{label(found.winner, found.ineffective)} is the {best} that {meets} the constraint, and {now} breaks it"
-        )
+        said = f"{winner} is the {best} that {meets} the constraint, and {now} breaks it"
     return f"{said}{cost}{_rest(found)}"
 
 

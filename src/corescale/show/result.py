@@ -67,6 +67,12 @@ class Result(Concluded):
         return max((fewest_blocks(one.confidence) for one in found), default=fewest_blocks(self.confidence))
 
     @cached_property
+    def changed(self) -> tuple[str, ...]:
+        """The programs and libraries that changed while they were measured, on any machine of the run."""
+        parts = (self.environment, *(of for of in self.environment.values() if isinstance(of, Mapping)))
+        return tuple(sorted({str(name) for part in parts for name in part.get("changed", ())}))
+
+    @cached_property
     def origins(self) -> tuple[str, ...]:
         """The origins of numbers that were not measured, which are printed next to each number."""
         return origins(self.records)

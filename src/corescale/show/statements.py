@@ -271,8 +271,11 @@ def reach(one: Prediction, asked: Experiment) -> str:
     far = f", extrapolated {times}" * (one.beyond > 1)
     if one.seconds.low is not None:
         return text.at_confidence(confidence) + far
-    takes = f"{fewest_blocks(confidence)} blocks, and {FEWEST_LEVELS} levels of p for a forecast beyond them"
-    return f"{far}, no interval: that takes {takes}"
+    needed = fewest_blocks(confidence)
+    lacks = [f"{needed} blocks"] * (one.seconds.n < needed)
+    if one.levels < FEWEST_LEVELS and (one.beyond > 1 or not lacks):
+        lacks.append(f"{FEWEST_LEVELS} levels of p")
+    return f"{far}, no interval" + (f": that takes {' and '.join(lacks)}" if lacks else "")
 
 
 def coverage(scored: Sequence[Scored], confidence: float) -> str:

@@ -111,8 +111,13 @@ def number(interval: Interval) -> Shown:
     """A number without unit, with four significant digits."""
     if not math.isfinite(interval.estimate):
         return UNKNOWN, ""
-    ends = "" if interval.low is None or interval.high is None else f"[{interval.low:.4g}, {interval.high:.4g}]"
-    return f"{interval.estimate:.4g}", ends
+    ends = "" if interval.low is None or interval.high is None else f"[{plain(interval.low)}, {plain(interval.high)}]"
+    return plain(interval.estimate), ends
+
+
+def plain(value: float, digits: int = 4) -> str:
+    """A number with so many significant digits; below 1e9, with all that are before the point."""
+    return f"{value:.0f}" if 10 ** (digits - 1) <= abs(value) < 1e9 else f"{value:.{digits}g}"
 
 
 def brief(value: float) -> str:
@@ -121,9 +126,18 @@ def brief(value: float) -> str:
     return f"{value / size:.3g}{letter}"
 
 
+def mebibytes(interval: Interval) -> Shown:
+    """Bytes: `32.4 MiB`."""
+    return _shown(interval, " MiB", 2.0**-20, least=1)
+
+
+KNOWN = {"metric:peak-memory": mebibytes, "metric:cpu-time": time}
+"""formats of metrics whose unit is known"""
+
+
 def quantity(response: str) -> Callable[[Interval], Shown]:
-    """The function that formats values of a declared response; metrics have no known unit."""
-    return time if is_time(response) else number
+    """The function that formats values of a declared response; most metrics have no known unit."""
+    return KNOWN.get(response, time if is_time(response) else number)
 
 
 def value(estimate: float, response: str) -> str:

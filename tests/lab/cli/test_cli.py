@@ -202,6 +202,41 @@ def test_a_rebuilt_program_starts_a_new_run_which_the_first_line_says(tmp_path: 
     first("--continue", "--fresh", code=ExitCode.USAGE)
 
 
+def test_a_rebuilt_library_starts_a_new_run_too(tmp_path: Path) -> None:
+    def built(said: str) -> str:
+        (tmp_path / "f.c").write_text(f"int f(void) {{ return {said}; }}")
+        (tmp_path / "p.c").write_text("int f(void); int main(void) { return f() > 1; }")
+        for words in ("-shared -o libf.so f.c", "-o p p.c -L. -lf -Wl,-rpath,$ORIGIN"):
+            subprocess.run(["gcc", *words.split()], cwd=tmp_path, check=True)
+        done = corescale("scan", "-q", "-r", "6", "-t", "1", "--", "./p", cwd=tmp_path)
+        return " ".join(done.stdout.partition("\n\n")[0].split())
+
+    assert "run 1" not in built("0")
+    assert re.search(r"\[run 2; run 1 of \d\d:\d\d is kept\]", built("0")), "the same files"
+    assert re.search(r"\[run 3; .* is kept: another build of \S+/libf[.]so\]", built("1"))
+
+
+def test_launches_of_two_builds_have_no_answer_wherever_it_is_read(tmp_path: Path) -> None:
+    """The tenth launch replaces one of the programs, as a build in another terminal does."""
+    replaced = (
+        "echo . >> n; test $(wc -l < n) != 10 || { echo '#!/bin/true' > new; chmod +x new; mv new b; }; sleep 0.01"
+    )
+    for name in "ab":
+        (tmp_path / name).write_text(f"#!/bin/sh\n{replaced if name == 'a' else 'sleep 0.05'}\n")
+        (tmp_path / name).chmod(0o755)
+    asked = ("-q", "-r", "20", "--gate", "5%", "--export-junit", "j.xml")
+    done = corescale("compare", *asked, "--", "./a", "./b", cwd=tmp_path)
+    said = "no answer: the launches are not all of one build"
+    assert done.stdout.startswith(f"{said}\n") and "faster" not in done.stdout, done.stdout
+    assert done.returncode == ExitCode.INCONCLUSIVE and "corescale: ./b changed while it was measured" in done.stderr
+    assert 'failures="0" errors="0" skipped="2"' in (tmp_path / "j.xml").read_text()
+    (run,) = tmp_path.glob("corescale-runs/compare-*/1")
+    for shown in (corescale("report", str(run), cwd=tmp_path), corescale("report", str(run), "--json", cwd=tmp_path)):
+        assert said in shown.stdout and "./b changed while it was measured; --fresh measures" in shown.stdout
+    page = (tmp_path / "report.html").read_text()
+    assert said in page and "x slower" not in page and "x faster" not in page
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_no_permission_to_write(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)

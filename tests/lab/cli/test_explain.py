@@ -269,6 +269,25 @@ def test_a_static_program_shows_what_the_kernel_accounts_and_why_no_more(tmp_pat
     assert found["rows"]["computing"]["share"] > 0
 
 
+@pytest.mark.parametrize(("option", "name"), [("address", "AddressSanitizer"), ("thread", "ThreadSanitizer")])
+def test_the_profiler_is_left_out_of_what_gccs_sanitizers_are_in(option: str, name: str, tmp_path: Path) -> None:
+    """They end a program into which another library is loaded first."""
+    program, source = tmp_path / "built", tmp_path / "source.c"
+    source.write_text("int main(void) { for (volatile int k = 0; k < 20000000; ++k); return 0; }\n")
+    command = ["gcc", f"-fsanitize={option}", "-o", str(program), str(source)]
+    if subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip(f"no gcc with {name}")
+    if subprocess.run([program], capture_output=True, check=False).returncode:
+        pytest.skip(f"{name} runs no program here")
+    found = explained("-t", "1", "--", str(program), cwd=tmp_path)
+    (note,) = [note for note in found["notes"] if "built with" in note]
+    assert name in note and "not profiled" in note and "linked statically" not in note
+    words = ("scan", "-t", "1", "-r", "1", "--metric", "n=explain:allocating", "--", str(program))
+    done = corescale(*words, cwd=tmp_path)
+    assert done.returncode == ExitCode.OK, done.stderr
+    assert "no profiler could be loaded" in done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("size", ["4k", "12k"])
 def test_a_full_disk_under_the_trace_loses_the_trace_alone(size: str, tmp_path: Path) -> None:
     """All of it, or what came last."""

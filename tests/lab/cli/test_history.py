@@ -5,15 +5,17 @@ import codecs
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from corescale import history
 from corescale.cli.history import added
-from corescale.conclude.two_samples import change_points, commits_for_a_change
+from corescale.conclude.two_samples import change_points
 from corescale.errors import ExitCode
 from support.commands import corescale
 from support.runs import FIXTURES
@@ -112,12 +114,35 @@ def test_outside_of_a_repository_there_is_no_commit(tmp_path: Path) -> None:
     assert not (tmp_path / "p.jsonl").exists()
 
 
-def test_a_change_that_is_reversed_stays_two_changes() -> None:
+@pytest.mark.parametrize("length", [3, 4, 5, 10])
+def test_a_change_that_is_reversed_stays_two_changes(length: int) -> None:
     drawn = np.random.default_rng(2)
-    steps = [[*drawn.lognormal(0, 0.01, 10), *drawn.lognormal(0.18, 0.01, 10), *drawn.lognormal(0, 0.01, 10)]
-             for _ in range(50)]  # fmt: skip
-    assert sum({10, 20} <= set(change_points(values)) for values in steps) >= 42
-    fewest = commits_for_a_change()
-    halves = [*drawn.lognormal(0, 0.01, fewest // 2), *drawn.lognormal(0.37, 0.01, fewest // 2)]
-    assert change_points(halves) == (fewest // 2,)
-    assert change_points(halves[1:-1]) == ()
+    steps = [[*drawn.lognormal(0, 0.01, 8), *drawn.lognormal(0.26, 0.01, length), *drawn.lognormal(0, 0.01, after)]
+             for _ in range(10) for after in (4, 8, 12, 20)]  # fmt: skip
+    assert sum({8, 8 + length} <= set(change_points(values)) for values in steps) >= 38
+
+
+def test_a_change_needs_three_commits_on_either_side() -> None:
+    drawn = np.random.default_rng(3)
+    halves = [*drawn.lognormal(0, 0.01, 3), *drawn.lognormal(0.37, 0.01, 3)]
+    assert change_points(halves) == (3,) and change_points(halves[1:]) == ()
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda drawn: np.exp(0.01 * drawn.standard_t(3, 40)),
+        lambda drawn: drawn.lognormal(0, 0.01, 40) * np.where(drawn.random(40) < 0.1, 1.5, 1),
+        lambda drawn: drawn.lognormal(0, 0.01, 40) * np.where(drawn.random(40) < 0.3, 1.05, 1),
+        lambda drawn: np.round(drawn.lognormal(0, 0.01, 40), 2),
+        lambda drawn: np.full(40, drawn.random()),
+    ],
+    ids=["heavy tails", "slow launches", "two modes", "few digits", "no noise"],
+)
+def test_noise_of_other_kinds_is_seldom_a_change(draw: Callable[[np.random.Generator], NDArray[np.float64]]) -> None:
+    drawn = np.random.default_rng(4)
+    assert sum(bool(change_points(draw(drawn).tolist())) for _ in range(100)) <= 14
+
+
+def test_times_without_noise_change_where_they_do() -> None:
+    assert change_points([0.1] * 7 + [0.2] * 5 + [0.1] * 3) == (7, 12)

@@ -52,11 +52,33 @@ def test_a_track_record_without_forecasts_says_what_a_run_needs(tmp_path: Path) 
 def test_at_another_confidence_it_says_what_that_takes(tmp_path: Path) -> None:
     run = str(scanned(tmp_path, "-r", "8", "-t", "1,2", "--confidence", "99%"))
     said = corescale("predict", run, "--cores", "4", cwd=tmp_path)
-    assert "no interval: that takes 8 blocks, and 4 levels of p for a forecast beyond them" in said.stdout, said.stderr
+    assert "no interval: that takes 4 levels of p (fake)\n" in said.stdout, said.stderr
     record = corescale("predict", run, "--track-record", cwd=tmp_path)
     assert record.stdout.endswith("up to half of its largest, and 8 blocks\n"), record.stderr
     asked = ("predict", run, "--cores", "1", "--model", "amdahl")
     assert "] at 99%\n" in corescale(*asked, cwd=tmp_path).stdout
+
+
+@pytest.mark.parametrize(
+    ("runs", "levels", "cores", "lacks"),
+    [("2", "1,2", "4", "6 blocks and 4 levels of p"), ("2", "1,2,4,8", "16", "6 blocks"), ("2", "1,4", "2", "6 blocks"),
+     ("6", "1,2", "4", "4 levels of p")],
+)  # fmt: skip
+def test_only_what_lacks_for_an_interval_is_named(
+    runs: str, levels: str, cores: str, lacks: str, tmp_path: Path
+) -> None:
+    run = on_eight_cores(scanned(tmp_path, "-r", runs, "-t", levels))
+    said = corescale("predict", str(run), "--cores", cores, cwd=tmp_path).stdout
+    assert f", no interval: that takes {lacks} (fake)\n" in said, said
+
+
+def test_of_several_runs_each_line_names_its_own(tmp_path: Path) -> None:
+    run = str(scanned(tmp_path, "-r", "6", "-t", "1,2"))
+    for asked in (("--cores", "4"), ("--layouts", "1x2x1")):
+        one, two = (corescale("predict", *runs, *asked, cwd=tmp_path).stdout for runs in ([run], [run, run]))
+        lines = [line for line in two.splitlines() if not line.startswith("  ")]
+        assert len(lines) >= 2 and all(line.startswith(f"{run}: ") for line in lines), two
+        assert run not in one
 
 
 def test_other_runs_and_empty_requests_are_refused(tmp_path: Path) -> None:
@@ -78,7 +100,7 @@ def scanned(folder: Path, *options: str) -> Path:
     (folder / "landscape.toml").write_text(LANDSCAPE)
     fake = ("--on", "fake", "--landscape", "landscape.toml")
     done = corescale("scan", *fake, *options, "-q", "--budget", "none", "--", "x", "{threads}", cwd=folder)
-    assert done.returncode == ExitCode.OK, done.stderr
+    assert done.returncode in (ExitCode.OK, ExitCode.INCONCLUSIVE), done.stderr
     (made,) = folder.glob("corescale-runs/scan-*/1")
     return made
 
@@ -211,6 +233,20 @@ def test_models_that_are_asked_for(tmp_path: Path) -> None:
     refused(corescale("predict", run, "--cores", "4", "--model", "x", cwd=tmp_path), ExitCode.USAGE, "no model 'x'")
     few = corescale("predict", str(FIXTURES["scan"]), "--cores", "4", "--model", "normal-form", cwd=tmp_path)
     refused(few, ExitCode.USAGE, "2 levels of p cannot choose a normal form; measure at least 4")
+
+
+def test_a_sum_that_the_run_refutes_says_so_as_a_model_does(tmp_path: Path) -> None:
+    """Amdahl's overhead is serial (p - 1), which p - 1 fits and p * p does not. A measured p has its measured time."""
+    run = str(on_eight_cores(scanned(tmp_path, "-r", "8", "-t", "1,2,4,8")))
+    off = re.compile(r"warning: at p=\d the model is [\d.]+% off the measured time, more than the noise")
+    for asked in (("--cores", "8"), ("--cores", "16"), ("--layouts", "16x1x1")):
+        wrong, right = (
+            corescale("predict", run, *asked, "--overhead", formula, cwd=tmp_path) for formula in ("p * p", "p - 1")
+        )
+        assert off.search(wrong.stdout), wrong.stdout + wrong.stderr
+        assert right.returncode == ExitCode.OK and "warning" not in right.stdout, right.stdout + right.stderr
+    measured = corescale("predict", run, "--cores", "8", "--overhead", "p * p", cwd=tmp_path)
+    assert measured.stdout.startswith("8 cores: measured 42") and "\n  the model gives " in measured.stdout
 
 
 def test_forecasts_of_a_sum_are_scored_too(tmp_path: Path) -> None:

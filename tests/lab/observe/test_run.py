@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 (more than 300 lines: one loop)
 """The loop, against the fake launcher: what is launched, what is kept, what ends it."""
 
 import itertools
@@ -13,7 +13,7 @@ from corescale.declare.experiment import Experiment
 from corescale.declare.grid import baseline, configurations
 from corescale.declare.plan import Block, Invocation
 from corescale.declare.stop import Stop
-from corescale.errors import BudgetEndedError, CorescaleError, InconclusiveError, ProgramError
+from corescale.errors import AfterwardsError, BudgetEndedError, CorescaleError, InconclusiveError, ProgramError
 from corescale.machine import Machine
 from corescale.observe import store
 from corescale.observe.launchers.fake import Fake
@@ -90,6 +90,28 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path, two_cores: Machine) -
                 self.context.__exit__(*error)
 
     return Held
+
+
+class Rebuilt(Cancellable):
+    """Another build each time that it is looked at."""
+
+    builds = 0
+
+    def subject(self) -> dict[str, Any]:
+        self.builds += 1
+        return {"programs": {"./kept": {"size": 1}, "./p": {"size": self.builds}}}
+
+
+@pytest.mark.parametrize(("launches", "error"), [(10, KeyboardInterrupt), (12, AfterwardsError)])
+def test_a_changed_program_is_named_in_the_run_however_it_ends(
+    launches: int, error: type[BaseException], experiment: Make, two_cores: Machine, tmp_path: Path
+) -> None:
+    e = experiment(levels={"threads": (1, 2)})
+    with store.open_run(e, two_cores, tmp_path, "fake") as held:
+        with pytest.raises(error):
+            run(e, held, Rebuilt(e, Landscape(serial=0.1)).fail_at(launches, KeyboardInterrupt()), blocks(e, 6))
+        assert held.finished().environment["changed"] == ["./p"]
+    assert store.load(held.path).environment["changed"] == ["./p"]
 
 
 def test_every_block_is_complete_in_a_fresh_order_with_its_seed(opened: Any, experiment: Make) -> None:

@@ -69,6 +69,18 @@ def test_two_commands_say_that_less_is_better() -> None:
     assert len(headline(shown).split()) <= 25
 
 
+@pytest.mark.parametrize(("name", "unit"), [("peak-memory", "MiB"), ("cpu-time", "s")])
+def test_a_metric_whose_unit_is_known_has_it_and_a_ratio(name: str, unit: str) -> None:
+    experiment = scanning(response=f"metric:{name}", metric=[f"{name}={name}"])
+    size = 2.0**20 if name == "peak-memory" else 1.0
+    made = [
+        dataclasses.replace(r, metrics={name: size * r.wall})
+        for r in play(experiment, lambda c: 1.02, policy.Uniform(experiment))
+    ]
+    said = printed(result(made, experiment))
+    assert re.search(rf"1[.]\d* {unit} ", said) and f"{name}(reference) / {name}" in said, said
+
+
 def test_ratios_name_the_metric() -> None:
     shown = told(comparing("a", "b"), lambda c: 2.0 if c["command"] == "b" else 1.0)
     assert "  score / score(reference)  " in printed(shown)
@@ -81,7 +93,7 @@ def test_a_number_is_whole_however_narrow_the_terminal() -> None:
         console = Console(file=io.StringIO(), width=width)
         console.print(terminal.render(shown))
         text = str(console.file.getvalue())  # type: ignore[attr-defined]
-        numbers = re.findall(r"[\d.]+e[+]07", printed(shown))
+        numbers = re.findall(r"\b\d{8}\b", printed(shown))
         assert numbers and all(number in text for number in numbers), text
         assert max(map(len, text.splitlines())) <= width
 

@@ -257,3 +257,13 @@ def test_a_long_name_costs_no_column() -> None:
 def test_a_time_without_scatter_has_three_digits() -> None:
     shown = [text.time(Interval(seconds, seconds, seconds, 0.95, 8)) for seconds in (5.5, 1.5625, 0.125, 20.0)]
     assert shown == [("5.50 s", ""), ("1.56 s", ""), ("125 ms", ""), ("20.0 s", "")]
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [(1008123.4, "1008123"), (9999.7, "10000"), (1234.5, "1234"), (12.345, "12.35"), (-54321.0, "-54321"),
+     (0.0, "0"), (1.2345e9, "1.234e+09")],
+)  # fmt: skip
+def test_a_number_without_unit_is_in_full_before_the_point(value: float, said: str) -> None:
+    assert text.number(Interval(value, None, None, None, 0)) == (said, "")
+    assert text.number(Interval(value, value, value, 0.95, 8)) == (said, f"[{said}, {said}]")

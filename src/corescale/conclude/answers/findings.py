@@ -162,7 +162,8 @@ def _answer(
     table = table[:, ~np.isnan(table).any(axis=0)]
     if not table.size:
         return missing(finding, at, "too many launches failed")
-    if why := lacking(compared[compared["_cell"].isin(cells)], finding.needs):
+    few = f"the claim needs {finding.several} levels, and {len(cells)} of them are here"
+    if why := lacking(rows[rows["_cell"].isin(cells)], finding.needs) or few * (len(cells) < finding.several):
         return missing(finding, at, why)
     lost = _left_out(failed, finding, cells)
     confidence = experiment.stop.confidence

@@ -3,7 +3,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from corescale.conclude import stats
@@ -90,16 +90,17 @@ def compare(records: Sequence[Record], experiment: Experiment, gate: Gates | Non
 
 
 def _alone(records: Sequence[Record], experiment: Experiment, only: Configuration) -> tuple[Comparison, ...]:
-    """One command compared with itself; nothing if no launch succeeded."""
-    found = timing(records, only, experiment)
-    if found is None:
+    """One command compared with itself; nothing if launches succeeded, but none gave the response."""
+    found, launches = timing(records, only, experiment), of(records, only)
+    never = _never(launches)
+    if found is None and not never:
         return ()
     time = stats.median_interval(table(records, experiment.response).column(only), experiment.stop.confidence)
-    launches = of(records, only)
     failures = _failures(launches)
     mostly = failures > MOSTLY * len(launches) and not experiment.ignore_failure
     said: Decision = "failed" if mostly else "no difference shown"
-    return (Comparison(only, only, time, time, ITSELF, 1.0, said, (failures, failures), alone=found),)
+    ratio = ITSELF if found is not None else replace(ITSELF, estimate=math.nan)
+    return (Comparison(only, only, time, time, ratio, 1.0, said, (failures, failures), never, alone=found),)
 
 
 def _compare(
@@ -135,7 +136,7 @@ def _compare(
         p_value=stats.signed_rank_p(times.log_ratio(other, reference)),
         decision="no difference shown" if same and decision in ("faster", "slower") else decision,
         failures=failures,
-        never=tuple(each[-1] for each in launches if each and not any(record.ok for record in each)),
+        never=(*_never(launches[0]), *_never(launches[1])),
         gates=tuple(
             Gated(of, limit, ratios[of], "crashed" if crashed else judge(ratios[of], limit, whole))
             for of, limit in gate.items()
@@ -145,6 +146,11 @@ def _compare(
         confidence=confidence,
         ineffective=same,
     )
+
+
+def _never(launches: Sequence[Record]) -> tuple[Record, ...]:
+    """The last launch, if none succeeded."""
+    return tuple(launches[-1:]) if not any(record.ok for record in launches) else ()
 
 
 def _failures(launches: Sequence[Record]) -> int:

@@ -12,7 +12,7 @@ def seen_to_the_end(profiles: Sequence[Profile]) -> tuple[str, ...]:
         "it was killed (at most 10 ms of each thread are missing), ended without the C library,"
         " or gave way to a program without the profiler"
     )
-    confined = "the program forbade itself system calls (seccomp), and was not profiled from then on"
+    confined = "the program forbade itself system calls (seccomp), and was not profiled from then on, nor new children"
     ended = (not all(one.finished for one in profiles), killed), (any(one.confined for one in profiles), confined)
     return tuple(why for holds, why in ended if holds)
 

@@ -12,9 +12,11 @@ from corescale.declare.catalogue.allocators import ALLOCATORS
 from corescale.profile import Place, Profile
 
 _ALLOCATORS = {re.split(r"\.so|\*", file)[0] for one in ALLOCATORS.values() for file in one.libraries}
-_LIBRARIES = ("libc.", "libc-", "libm.", "libpthread", "libstdc++", "libc++", "libgcc", "libgomp", "libomp", "libiomp",
-              "ld-linux", "ld-musl", "libcorescale_", "libtbb.", "libtbbmalloc", "libmpi", "libopen-pal", "libopen-rte",
-              "libstd-", "libgo", "[vdso]", *sorted(_ALLOCATORS))  # fmt: skip
+_MPI = ("libmpi", "libopen-pal", "libopen-rte", "libpmix", "libprrte")
+"""Libraries of MPI. A thread that one of them starts helps it and runs no code of the program's."""
+_C = ("libc.", "libc-", "libpthread", "ld-linux", "ld-musl")
+_LIBRARIES = (*_C, "libm.", "libstdc++", "libc++", "libgcc", "libgomp", "libomp", "libiomp", "libcorescale_", "libtbb.",
+              "libtbbmalloc", *_MPI, "libstd-", "libgo", "[vdso]", *sorted(_ALLOCATORS))  # fmt: skip
 """Libraries of which a place is shown as its caller, because that is the code that a person can change."""
 _OWN = "libcorescale_"
 """functions of the profiler itself"""
@@ -57,14 +59,15 @@ def _sites(
     ticks: dict[Place, float] = defaultdict(float)
     for profile, name in profiles:
         for stack in profile.stacks:
-            if seconds := sum(stack.seconds.get(state, 0.0) for state in states):
+            seconds = sum(stack.seconds.get(state, 0.0) for state in states)
+            if seconds and not _helps(stack.frames, name):
                 place = own(stack.frames, name)
                 if set(states) <= set(_TICKS):
                     ticks[place] += seconds
                 else:
                     times[(_call(stack.frames, name) if "message" in states else "") + place.in_words] += seconds
         for region in profile.regions if "barrier" in states else ():
-            times[name(region.function).in_words] += region.waited
+            times[name(region.function).in_words] += max(0.0, region.waited - region.inside)  # that has its own places
     times |= {line.in_words: sum(lines.values()) for line, lines in by_function(ticks)}
     whole = sum(times.values())
     if not whole:
@@ -113,6 +116,12 @@ def _call(frames: tuple[int, ...], name: Namer) -> str:
     functions = (name(frame).function for frame in frames)
     found = next((one for one in functions if one.lower().startswith("mpi_")), None)
     return f"{found} at " if found else ""
+
+
+def _helps(frames: tuple[int, ...], name: Namer) -> bool:
+    """Whether a library of MPI started the stack's thread."""
+    files = (PurePath(name(frame).module).name for frame in reversed(frames))
+    return next((file for file in files if not file.startswith(_C)), "").startswith(_MPI)
 
 
 def own(frames: tuple[int, ...], name: Namer) -> Place:

@@ -195,13 +195,20 @@ def _misfit_errors(basis: Floats, terms: Floats, weights: Floats, summary: Summa
 
 
 def _warning_of_shape(model: ScalingModel, p: Floats, misfit: Floats, errors: Floats, blocks: int) -> list[str]:
-    """A warning if the residuals are more than noise: a t test for each level, Bonferroni over levels."""
+    """A warning if the residuals are more than noise, or cannot be tested."""
     if not errors.any():
         return [f"as many terms as levels of {model.variable}: the model passes through every point and is not tested"]
+    off = off_measured(model.variable, p, misfit, errors, blocks)
+    return [off] if off else []
+
+
+def off_measured(variable: str, p: Floats, misfit: Floats, errors: Floats, blocks: int) -> str:
+    """Where a model is farthest off the measured times, if that is more than noise: a t test for each level, Bonferroni
+    over levels. `misfit`: of log time; `errors`: its standard errors. Empty if all of it may be noise."""
     allowed = float(scipy.special.stdtrit(blocks - 1, 1 - MISFIT / (2 * p.size))) * errors if blocks > 1 else np.inf
     excess = np.where(np.abs(misfit) > allowed, np.abs(misfit), 0.0)
     if not excess.any():
-        return []
+        return ""
     worst = int(np.argmax(excess))
-    where, off = f"{model.variable}={p[worst]:g}", math.expm1(excess[worst])
-    return [f"at {where} the model is {off:.1%} off the measured time, more than the noise"]
+    where, off = f"{variable}={p[worst]:g}", math.expm1(excess[worst])
+    return f"at {where} the model is {off:.1%} off the measured time, more than the noise"

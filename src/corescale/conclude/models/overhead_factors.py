@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 (more than 300 lines: one kind of model, what tests it and how far it reaches)
 """Overhead as a sum of factors: f = a1 x1 + a2 x2 (Qiu et al. 2010, equation 4), by least squares without an intercept.
 
 f = p T(p) / (p_ref T(p_ref)) - 1 is linear in T, so overheads add up in it. Each size of the problem has its own
@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from corescale.conclude.models import bootstrap
 from corescale.conclude.models.bootstrap import RESAMPLES, Resamples, Summary, draws, interval_of, summarise
+from corescale.conclude.models.fit import off_measured
 from corescale.conclude.stats import Floats, Interval, fewest_blocks
 from corescale.declare.claimed_range import EQUAL
 
@@ -78,6 +79,8 @@ class OverheadFit:
     confidence: float
     blocks: int
     warning: str
+    misfit: str
+    """a warning that the times of a configuration refute the sum; empty for none"""
     _terms: Floats = field(repr=False, compare=False)
     _resamples: Resamples | None = field(repr=False, compare=False)
     _errors: Floats = field(repr=False, compare=False)
@@ -148,6 +151,7 @@ def fit(measured: Measured, factors: Mapping[str, Floats], confidence: float = 0
         confidence=confidence,
         blocks=blocks,
         warning=_warning(design, blocks, confidence),
+        misfit=_misfit(design, gain, here, measured.p[columns], blocks),
         _terms=terms,
         _resamples=drawn,
         _errors=errors,
@@ -223,6 +227,15 @@ def _warning(design: Floats, blocks: int, confidence: float) -> str:
     if design.shape[0] == design.shape[1]:
         reasons.append("as many factors as configurations: the fit passes through every point and is not tested")
     return "; ".join(reasons)
+
+
+def _misfit(design: Floats, gain: Floats, here: Summary, p: Floats, blocks: int) -> str:
+    """The warning that models of p have, from log(1 + f), as time is proportional to 1 + f."""
+    with np.errstate(all="ignore"):
+        off = np.log((1 + here.centres) / np.maximum(1 + design @ gain @ here.centres, 0.0))
+    left = np.eye(p.size) - design @ gain
+    errors = np.sqrt(np.diagonal(left @ here.covariance @ left.T)) / (1 + here.centres)
+    return off_measured("p", p, off, errors, blocks) if design.shape[0] > design.shape[1] else ""
 
 
 def _lower(squares: Floats, blocks: int, confidence: float) -> float:

@@ -233,9 +233,9 @@ class Race:
     def _room(self) -> int:
         """The confirmation pairs for which the budget is kept: the leader's first look, up to a share of it."""
         found, whole = self.standing, self.budget.whole
-        if self.experiment.stop.confirm_pairs is not None:
+        if self.experiment.stop.confirm_pairs is not None and not self._never_works:
             return self.experiment.stop.confirm_pairs
-        if math.isinf(whole) or (len(found.rows) and found.leader == self._columns[self.now]):
+        if math.isinf(whole) or self._never_works or (len(found.rows) and found.leader == self._columns[self.now]):
             return 0
         wanted = self.options.fewest_pairs if not found.fit.freedom.sum() else self._first_look(found.leader)
         affordable = (whole - 1 - min(BASELINE_EVERY, len(self._everyone))) // 2  # the first launch and the first block
@@ -281,9 +281,16 @@ class Race:
 
     # Confirmation
 
+    @property
+    def _never_works(self) -> bool:
+        """Whether the baseline is known to fail, and has given no time: no pair with it would show a gain."""
+        made = (r for r in self.records if r.configuration == self.now)
+        failed = self.standing.eliminated.get(self.now) == "failed"
+        return failed and not any(at_least(r, self.experiment.response) > 0 for r in made)
+
     def _confirming(self) -> Block | None:
         leader = self.leader()
-        if leader == self.now:
+        if leader == self.now or self._never_works:
             return None
         gain, made, plan = self.gain(leader)
         known = gain is not None and (gain.verdict is not None or gain.quantised)

@@ -59,12 +59,13 @@ class SpawningLauncher(Launcher):
         self._experiment, self._machine = experiment, machine
         self._slots: tuple[Slot, ...] = (Slot(spawner=spawner or Spawner()),)
         self._mine = threading.local()  # the slot in which this thread launches
-        self._recording = threading.Lock()
+        self._recording, self._tracing = threading.Lock(), threading.Lock()
         self._hooks, self._timeouts = HookRunner(experiment), Timeouts(experiment.stop)
         self._sources = sources.wanted(experiment)
         self._probes = tuple(source.name for source in self._sources if source.probe)
         self._proved: dict[preload.ToProve, tuple[tuple[str, str], ...]] = {}
         self._doubts: dict[preload.ToProve, tuple[str, ...]] = {}
+        self._traced: dict[preload.ToProve, Configuration] = {}
         self._recorder = Recorder(experiment, machine, self._probes)
         self._note: Callable[[str], None] = lambda _: None
         self._noted: set[str] = set()
@@ -110,7 +111,9 @@ class SpawningLauncher(Launcher):
     def subject(self) -> Mapping[str, Any]:
         names = {program for words in self._commands() for program in environment.programs(words)}
         files = {name: environment.locate(name) for name in names}  # an allocator is part of what is measured
-        files |= {str(library): library for each in self._kinds for library in each.preload}
+        libraries = [library for file in files.values() for library in environment.libraries(file)]
+        libraries += [library for each in self._kinds for library in each.preload]
+        files |= {str(library): library for library in libraries}
         known = {name: environment.identity(files[name]) for name in sorted(files)}
         found = {"programs": known, "sources": list(self._probes)}
         return found if len(self._slots) == 1 else {**found, "jobs": len(self._slots)}
@@ -192,9 +195,12 @@ class SpawningLauncher(Launcher):
 
     def _prove(self, configuration: Configuration) -> None:
         """Makes one untimed, traced launch for each program and set of libraries, before any timed launch with them."""
-        launch, wanted = self._launch_of(configuration), self._to_prove(configuration)
-        if not launch.preload or wanted in self._proved:
-            return
+        wanted = self._to_prove(configuration)
+        if wanted.libraries and wanted not in self._proved:
+            self._trace(configuration, wanted)
+
+    def _trace(self, configuration: Configuration, wanted: preload.ToProve) -> None:
+        launch, self._traced[wanted] = self._launch_of(configuration), configuration
         with Scratch(launch, place=self.place) as scratch, self._prepared(configuration):
             report, ranks = self._spawn(launch, configuration.layout, scratch, self._sources, prove=True)
             reports = list(ranks.values()) or [report]
@@ -222,12 +228,26 @@ class SpawningLauncher(Launcher):
         return self._watched(invocation, self._sources) if also and record.status in BROKEN else record
 
     def _watched(self, invocation: Invocation, watching: Sequence[sources.Source]) -> Record:
+        """A launch with proved libraries. If the traced launch failed, at other levels that may fail by themselves,
+        the first launch that succeeds is traced and made again."""
+        record, wanted = self._made(invocation, watching), self._to_prove(invocation.configuration)
+        if record is None and self._traced.get(wanted) != invocation.configuration:
+            with self._tracing:
+                if not self._proved.get(wanted):
+                    self._trace(invocation.configuration, wanted)
+            record = self._made(invocation, watching)
+        if record is None:
+            raise preload.failed(self._doubts.get(wanted, ()), wanted.libraries)
+        return record
+
+    def _made(self, invocation: Invocation, watching: Sequence[sources.Source]) -> Record | None:
+        """The record of a launch; None if it succeeded, but the traced launch of its libraries did not."""
         configuration = invocation.configuration
         launch = self._launch_of(configuration, invocation.phase)
         wanted = self._to_prove(configuration)
         proved = self._proved.get(wanted, ()) if launch.preload else ()
         with Scratch(launch, proved, self.place, self._experiment.metrics) as scratch, self._prepared(configuration):
-            before = [*self._doubts.get(wanted, ()), *self._beside()]
+            before = [*(self._doubts.get(wanted, ()) if proved else ()), *self._beside()]
             if left := orphans.running(self._survivors) if self._survivors else 0:
                 before.append(f"processes of an earlier launch could not be killed, and {left} ran beside it")
             report, ranks = self._spawn(launch, configuration.layout, scratch, watching, cap=invocation.cap)
@@ -238,7 +258,7 @@ class SpawningLauncher(Launcher):
             scratch.processes = tuple(process for each in ranks.values() for process in each.processes)
             _must_have_had_means((report, *ranks.values()), scratch)
             if launch.preload and not proved and report.status == "ok":
-                raise preload.failed(self._doubts.get(wanted, ()), wanted.libraries)
+                return None
             found = sources.read(watching, scratch, succeeded=report.status == "ok")
             if len(self._slots) > 1:
                 report = replace(report, foreign=None)  # concurrent launches are not other programs

@@ -3,6 +3,7 @@
 
 from collections.abc import Callable, Mapping
 
+from corescale.declare.catalogue import space
 from corescale.declare.experiment import Experiment
 from corescale.errors import UsageError
 from corescale.observe import profiler
@@ -39,6 +40,8 @@ def _wanted(experiment: Experiment) -> bool:
 
 
 def _environment(scratch: Scratch) -> Mapping[str, str]:
+    if space.sanitized(scratch.launch.argv):
+        return {}
     every_thread = profiler.MOST_THREADS  # with a slot for every thread, none of their waits is left out
     return profiler.environment(scratch.of(NAME), every_thread, None)
 

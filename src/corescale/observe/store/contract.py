@@ -29,6 +29,9 @@ class Store(Protocol):
     def abandon(self) -> None:
         """Discards the current block, which will be made again."""
 
+    def note_changed(self, programs: Sequence[str]) -> None:
+        """Keeps the names of programs that were changed while they were measured; there may be none."""
+
     def finish(self) -> None:
         """Marks the run as finished: there will be no further block."""
 
@@ -62,6 +65,9 @@ class Memory:
     def abandon(self) -> None:  # noqa: D102
         self.abandoned += self._block
         self._block, self._attempt = [], self._attempt + 1
+
+    def note_changed(self, programs: Sequence[str]) -> None:  # noqa: D102
+        del programs
 
     def finish(self) -> None:  # noqa: D102
         pass

@@ -21,7 +21,17 @@ from corescale.machine import Machine
 from corescale.observe import environment
 from corescale.observe.store import durable
 from corescale.observe.store.lines import History, recovered
-from corescale.observe.store.run import ENVIRONMENT, FINISHED, PLAN, RECORDS, Run, circumstances, numbers, planned
+from corescale.observe.store.run import (
+    ENVIRONMENT,
+    FINISHED,
+    PLAN,
+    RECORDS,
+    Run,
+    circumstances,
+    numbers,
+    planned,
+    read_object,
+)
 from corescale.records import FORMAT, Record, encode
 
 LOCK = ".lock"
@@ -126,7 +136,7 @@ class Folder:
         return self._block
 
     def append(self, record: Record) -> None:
-        self._writable.append(encode(record))
+        self._write(encode(record))
         self._history.add_record(record)
 
     def complete(self) -> None:
@@ -134,6 +144,13 @@ class Folder:
 
     def abandon(self) -> None:
         self._event("block-abandoned", *self._block)
+
+    def note_changed(self, programs: Sequence[str]) -> None:
+        """Keeps these names in environment.json, from which every answer of the run has them."""
+        if programs and self._writable.are_there:
+            named = {"changed": sorted({*self._circumstances.get("changed", ()), *programs})}
+            self._circumstances = {**self._circumstances, **named}
+            durable.write_whole(self.path / ENVIRONMENT, durable.pretty(read_object(self.path / ENVIRONMENT) | named))
 
     def finish(self) -> None:
         """Marks the run as finished, so that the same command starts the next one. Raises StoreError if it is gone."""
@@ -155,6 +172,7 @@ class Folder:
             environment=self._circumstances,
             finished=True,
             origin=self.origin,
+            shown_again=self._shown_again,
         )
 
     @property
@@ -162,8 +180,8 @@ class Folder:
         """A sentence that says whether records come from an earlier part of the run, and what has changed since the
         previous run; empty for the first run.
         """
-        if self._before and len(self.records) == self._before:
-            return f"shown from run {self.path.name}, nothing was measured: --fresh measures again"
+        if self._shown_again:
+            return f"shown from run {self.path.name}, nothing was measured"
         if self._before:
             had, now = (sum(record.timed for record in some) for some in (self.records[: self._before], self.records))
             return f"continues run {self.path.name}" + (f", which had {had} of these {now} launches" if had else "")
@@ -172,6 +190,10 @@ class Folder:
         made = time.strftime("%H:%M", time.localtime(float(circumstances(earlier).get("created", 0))))
         differs = f": {'; '.join(self._changed)}" if self._changed else ""
         return f"run {self.path.name}; run {earlier.name} of {made} is kept{differs}"
+
+    @property
+    def _shown_again(self) -> bool:
+        return bool(self._before) and len(self.records) == self._before
 
     @property
     def _earlier(self) -> Path | None:
@@ -191,8 +213,17 @@ class Folder:
 
     def _event(self, event: str, block: int, attempt: int) -> None:
         values = {"event": event, "block": block, "attempt": attempt, "time": time.time()}
-        self._writable.append(json.dumps(values, separators=(",", ":")))
+        self._write(json.dumps(values, separators=(",", ":")))
         self._history.add_event(values)
+
+    def _write(self, line: str) -> None:
+        """Writes a line. If that fails, the error also says what is kept."""
+        try:
+            self._writable.append(line)
+        except StoreError as error:
+            if self.records:
+                error.remedy += f"; what was measured is kept (corescale report {self.path})"
+            raise
 
     def _goes_on(self, now: Mapping[str, Any]) -> bool:
         """Whether the circumstances are the same; raises StoreError if not, and the run was to be continued."""

@@ -72,7 +72,9 @@ class History:
         """Adds a launch of the current block."""
         _must_be_a_launch(record)
         made = self._open.get((record.block, record.attempt), [])
-        if record.order in {other.order for other in made} or (record.block, record.attempt) in self._ended:
+        if (record.block, record.attempt) in self._ended:
+            raise StoreError(f"launch {record.order} of block {record.block} is behind the end of its block")
+        if record.order in {other.order for other in made}:
             raise StoreError(f"launch {record.order} of block {record.block} is here a second time")
         self.all_records.append(record)
         self._open.setdefault((record.block, record.attempt), []).append(record)

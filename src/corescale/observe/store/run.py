@@ -2,6 +2,7 @@
 """Reads runs, finished or not, from a folder or from a single file: NAME.tar.xz, or a report page."""
 
 import contextlib
+import glob
 import hashlib
 import lzma
 import os
@@ -76,6 +77,8 @@ class Run:
     """the error of a step that failed after all was measured"""
     origin: str = ""
     """a sentence: its records are new, continue others, are shown again (Folder.origin), or end too early"""
+    shown_again: bool = False
+    """whether a command that measures added nothing to it"""
 
     @property
     def on(self) -> str:
@@ -121,7 +124,10 @@ HOME = "give the folder of one run, such as corescale-runs/scan-1234/1"
 
 def _must_hold_no_others(path: Path, verb: str) -> None:
     """Raises StoreError if the folder holds runs of many experiments; the error names the last one of that verb."""
-    inside = [] if paths.exists(path / PLAN) else [plan.parent for plan in path.glob(EACH)]
+    if paths.exists(path / PLAN):
+        return
+    found = glob.glob(EACH, root_dir=path)  # noqa: PTH207 (Path.glob fails if a folder is removed meanwhile)
+    inside = [(path / plan).parent for plan in found]
     if inside:
         last = max(inside, key=lambda run: (run.parent.name.startswith(f"{verb}-"), run.stat().st_mtime))
         what = f"is no run, and holds {len(inside)}" if len(inside) > 1 else "is no run, and holds one"
@@ -235,6 +241,7 @@ class _Circumstances(_Told):
     description: _Described = _Described()
     subject: _Subject = _Subject()
     variables: dict[str, str] = {}
+    changed: list[str] = []
 
 
 def circumstances(path: Path) -> dict[str, Any]:
@@ -255,9 +262,9 @@ def read_object(path: Path) -> dict[str, Any]:
     try:
         values = documents.value(documents.content(path))
     except OSError as error:
-        is_plan = path.name == PLAN
-        what = f"{'no run folder' if is_plan else 'cannot be read'}: {error.strerror}"
-        raise StoreError(what, where=str(path), remedy=HOME if is_plan else CHANGED) from error
+        if path.name == PLAN and isinstance(error, FileNotFoundError):
+            raise StoreError("holds no run", where=str(path.parent), remedy=HOME) from error
+        raise StoreError(f"cannot be read: {error.strerror}", where=str(path), remedy=CHANGED) from error
     except ValueError as error:
         raise StoreError("is damaged: no JSON", where=str(path), remedy=CHANGED) from error
     if not isinstance(values, dict):

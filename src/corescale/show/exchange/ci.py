@@ -4,7 +4,7 @@
 import json
 import math
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from corescale.conclude.answers.recommendation import Recommendation
 from corescale.conclude.answers.scaling import Scan
@@ -12,7 +12,10 @@ from corescale.conclude.answers.study import Study
 from corescale.conclude.answers.verdict import Comparison, Gate
 from corescale.conclude.conclusion import Conclusion
 from corescale.conclude.stats import Interval
+from corescale.declare.experiment import Experiment
+from corescale.declare.grid import reference
 from corescale.endings import ending
+from corescale.errors import CorescaleError, InconclusiveError
 from corescale.records import Configuration
 from corescale.show import columns, headline, statements, text
 from corescale.show.naming import label
@@ -76,12 +79,22 @@ def junit(result: Result) -> str:
     A failed gate is a failure, and so is a finding that does not hold. A test case without
     a successful launch is an error. One that the launches cannot decide is skipped.
     """
-    cases = [*(_findings(result.conclusion) if isinstance(result.conclusion, Study) else _configurations(result))]
+    cases = _findings(result, result.conclusion) if isinstance(result.conclusion, Study) else _configurations(result)
+    return _suite(result.experiment, [*cases], (headline.headline(result), *result.warnings))
+
+
+def junit_of_error(experiment: Experiment, error: CorescaleError) -> str:
+    """The test case of the reference, for a run that gave no result."""
+    kind = "skipped" if isinstance(error, InconclusiveError) else "error"
+    return _suite(experiment, [(label(reference(experiment)), math.nan, kind, str(error))], [str(error)])
+
+
+def _suite(experiment: Experiment, cases: Sequence["Case"], lines: Iterable[str]) -> str:
     counts = {
         total: str(sum(kind == one for _, _, one, _ in cases))
         for total, kind in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped"))
     }
-    name = f"corescale {result.experiment.verb}"
+    name = f"corescale {experiment.verb}"
     suite = ET.Element("testsuite", {"name": name, "tests": str(len(cases)), **counts})
     for case, seconds, kind, why in cases:
         times = {"time": f"{seconds:.9g}"} if math.isfinite(seconds) else {}
@@ -89,7 +102,7 @@ def junit(result: Result) -> str:
         if kind:
             ET.SubElement(one, kind, {"message": text.clean(why)})
     said = ET.SubElement(suite, "system-out")
-    said.text = "\n".join(text.clean(line) for line in (headline.headline(result), *result.warnings))
+    said.text = "\n".join(map(text.clean, lines))
     ET.indent(suite)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(suite, encoding="unicode")}\n'
 
@@ -105,10 +118,11 @@ GATES: Mapping[Gate, str] = {"failed": "failure", "crashed": "error"}
 """outcomes of a gate's case, if the gate did not pass; an undecided one is skipped"""
 
 
-def _findings(found: Study) -> Iterator[Case]:
+def _findings(result: Result, found: Study) -> Iterator[Case]:
     for answer in found.answers:
         case = " ".join(filter(None, (answer.finding.name, statements.levels(answer.at))))
-        yield case, math.nan, ENDS.get(answer.verdict, "skipped"), statements.answer(answer)
+        kind, why = ENDS.get(answer.verdict, "skipped"), statements.answer(answer)
+        yield case, math.nan, *(("skipped", headline.headline(result)) if result.changed else (kind, why))
 
 
 def _configurations(result: Result) -> Iterator[Case]:
@@ -130,7 +144,7 @@ def _ended(result: Result, configuration: Configuration, compared: Comparison | 
     of = [record for record in result.timed if record.configuration == configuration]
     if of and not any(record.ok for record in of):
         return "error", ending(of[-1])
-    if _undecided(result.conclusion, compared):
+    if result.changed or _undecided(result.conclusion, compared):
         return "skipped", headline.headline(result)
     if compared is None or compared.gate in (None, "passed"):
         return "", ""

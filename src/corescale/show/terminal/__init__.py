@@ -51,7 +51,7 @@ def render(result: Result, *, brief: bool = False, model: bool = False) -> Rende
 
 def _gates(result: Result) -> Iterable[Text]:
     found = result.conclusion
-    if alone(found) is not None or isinstance(found, Recommendation | Study | Scan):
+    if alone(found) is not None or isinstance(found, Recommendation | Study | Scan) or result.changed:
         return
     response = result.experiment.response
     for comparison in found:

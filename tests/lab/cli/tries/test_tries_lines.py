@@ -310,6 +310,17 @@ TRIES: tuple[Try, ...] = (
         "failed: date .*, wrote another output than the uncounted first launch .--same-output.",
     ),
     (
+        "corescale compare -q --same-output -r 2 'date +%N'",
+        4,
+        "date [+]%N never succeeded: its last launch wrote another output than the uncounted first launch",
+    ),
+    # A reference that fails is an error in JUnit's XML, as any other command is.
+    (
+        "corescale compare -q -r 6 --gate 5% --export-junit f.xml false true 2>/dev/null; cat f.xml | tr -d '\\n'",
+        0,
+        '.*errors="1".*<testcase classname="corescale compare" name="false"> *<error message="false failed with exit ',
+    ),
+    (
         "CORESCALE_PASSPORT=passport.toml corescale doctor --noise 2s -- false",
         4,
         "corescale: false: failed with exit code 1, so its noise says nothing; make it work$",
@@ -504,7 +515,17 @@ TRIES: tuple[Try, ...] = (
     (
         "corescale scan --json --export-json - -- true",
         2,
-        "corescale: --json -: two outputs would be on standard output",
+        "corescale: --json --export-json -: two outputs would be on standard output",
+    ),
+    (
+        "corescale scan --response nothing -- true",
+        2,
+        "corescale: --response: .* write wall, .*peak-memory, cpu-time, re",
+    ),
+    (
+        "printf '{}\\n' | iconv -t UTF-16 > h.jsonl; corescale history h.jsonl",
+        2,
+        "corescale: h.jsonl: cannot be read: not UTF-8; save it as UTF-8",
     ),
     ("corescale compare --gate size=5% true false", 2, "corescale: --gate: no gate on 'size'; write one of time, mean"),
     ("corescale compare --gate memory:5% true false", 2, "corescale: --gate: 'memory:5%' has no =; write memory=5%"),
@@ -517,7 +538,11 @@ TRIES: tuple[Try, ...] = (
         2,
         "corescale: study run: own.toml: is more than the study that it takes",
     ),
-    ("corescale compare --export-json - --export-csv /dev/stdout true", 2, "corescale: - /dev/stdout: two outputs "),
+    (
+        "corescale compare --export-json - --export-csv /dev/stdout true",
+        2,
+        "corescale: --export-json - --export-csv /dev/stdout: two ",
+    ),
     ("corescale scan --dry-run --json true", 2, "corescale: --dry-run --json: a plan is text"),
     ("corescale study claims --machine x", 2, "corescale: --machine: no effect without a run"),
     ("corescale history /dev/full", 2, "corescale: /dev/full: is not a regular file"),

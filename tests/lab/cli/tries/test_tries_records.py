@@ -38,13 +38,30 @@ TRIES: tuple[Try, ...] = (
     ("cd /proc && corescale report -o r.html $OLDPWD/kept", 2, "corescale: r.html: cannot be written: no file can"),
     ("corescale report -o no/r.html kept", 2, "corescale: no/r.html: cannot be written: no such folder"),
     ("corescale report -o - kept 2>/dev/null | tail -1", 0, "</html>"),
-    ("corescale report -o - --json kept", 2, "corescale: --json -: two outputs would be on standard output"),
+    ("corescale report -o - --json kept", 2, "corescale: --json --report -: two outputs would be on standard output"),
     (f"corescale scan {QUIETLY} --report - -- true 2>/dev/null | head -1", 0, "<!DOCTYPE html>"),
     ("corescale report --extract kept", 6, "corescale: kept: cannot be read: Is a directory; give a report.html"),
     ("corescale report --extract no.html", 6, "corescale: no.html: cannot be read: No such file .*; give a report"),
     ("corescale report --extract r.html --out /proc/no", 6, "corescale: .*: cannot be written: .*; choose --out DIR"),
     ("corescale report '' kept", 2, "corescale: report: an empty name; give the folder of a run"),
-    ("corescale report runs", 6, "corescale: runs/plan.json: no run folder: .*; give the folder of one run, such as"),
+    ("corescale report runs", 6, "corescale: runs: holds no run; give the folder of one run, such as"),
+    ("mkdir empty; cd empty; corescale report .", 6, "corescale: .: holds no run; give the folder of one run, such as"),
+    (
+        "corescale compare -q -r 1 --export-json e.json true >/dev/null; corescale report e.json",
+        2,
+        "corescale: report: e.json: is an export, and a run is shown from its records; give the folder of the run",
+    ),
+    (
+        "corescale compare -q -r 1 --json true > j.json; corescale report j.json",
+        2,
+        "corescale: report: j.json: is an export",
+    ),
+    (  # A budget that is spent goes on with a larger one.
+        "touch l.toml; for k in '' --continue; do COLUMNS= corescale scan -q -t 1 -r 40 --budget 2x --on fake"
+        " --landscape l.toml --out again $k -- true | head -1; done | tail -1",
+        3,
+        "1 thread: .* .shown from run 1, nothing was measured: a larger --budget goes on.$",
+    ),
     ("corescale report kept kept", 2, "corescale: report: kept: is given twice; give each run once"),
     (
         "cp -r kept copied; corescale report kept copied",
@@ -153,6 +170,11 @@ TRIES: tuple[Try, ...] = (
         'cp -r kept h && sed -i \'s/"started":[^,]*/"started":-1/\' h/records.jsonl; corescale report h',
         6,
         "corescale: h/records.jsonl:1: started = -1 s is before 1970",
+    ),
+    (
+        "cp -r kept behind && sed -i '1{h;d};2G' behind/records.jsonl; corescale report behind",
+        6,
+        "corescale: behind/records.jsonl:2: launch 0 of block 0 is behind the end of its block",
     ),
     (
         "cp -r kept d && sed -i 1p d/records.jsonl; corescale report d",

@@ -52,6 +52,15 @@ def test_a_run_without_a_launch_says_so() -> None:
     assert absent(ROWS[:0], {"mode": "slow"}) == "no launch was made"
 
 
+def test_a_claim_about_several_levels_needs_so_many() -> None:
+    rows = frame(records(EXPERIMENT, lambda c: 4.0 / c.layout.p, 8), EXPERIMENT)
+    claimed = Finding(name="x", statement="y", a={"threads": 1}, b={"threads": 4}, claim="> 1", several=3)
+    (answer,) = answers(rows, EXPERIMENT, claimed)
+    assert (answer.verdict, answer.why) == ("not on this machine", "the claim needs 3 levels, and 2 of them are here")
+    (answer,) = answers(rows, EXPERIMENT, claimed.model_copy(update={"several": 2}))
+    assert answer.verdict == "holds"
+
+
 def test_an_answer_has_it() -> None:
     asked = Finding(name="x", statement="y", a={"mode": "slow"}, b={"mode": "quick"}, claim="> 1")
     (answer,) = answers(ROWS, EXPERIMENT, asked)
@@ -70,3 +79,16 @@ def test_an_answer_has_it() -> None:
 )
 def test_what_a_claim_needs_is_named(needs: Mapping[str, int], why: str) -> None:
     assert lacking(ROWS, needs) == why
+
+
+def test_the_most_that_a_run_has_is_of_all_its_launches() -> None:
+    """One side has 1 thread and the other 4, too many for the cores; 2 threads are of neither side."""
+    threads = Factor(name="threads", kind="threads", levels=(1, 2, 4))
+    experiment = Experiment(verb="study", commands=EXPERIMENT.commands, factors=(threads, EXPERIMENT.factors[1]))
+    made = frame(
+        records(experiment, lambda c: 1.0, 6, change=lambda c, block: {"oversubscribed": c.layout.p == 4}), experiment
+    )
+    asked = Finding(name="x", statement="y", a={"threads": 1}, b={"threads": "max"}, claim="> 1", needs={"threads": 16})
+    (answer,) = answers(made, experiment, asked)
+    why = "the claim needs threads >= 16, and 2 is the most here that is not oversubscribed"
+    assert (answer.verdict, answer.why) == ("not on this machine", why)

@@ -38,7 +38,8 @@ def test_one_command_has_nothing_to_be_compared_with(experiment: Make) -> None:
     e = experiment(verb="compare", levels={})
     (only,) = compare(launches(e, [1.0] * 7), e)
     assert only.alone is not None and only.alone.mean == 1
-    assert not compare(launches(e, [1.0] * 7, status="failed"), e)
+    (failed,) = compare(launches(e, [1.0] * 7, status="failed"), e)
+    assert failed.alone is None and len(failed.never) == 1 and failed.failures == (7, 7)
 
 
 @pytest.mark.parametrize(("slower", "told"), [(1.2, True), (1.0, False)])

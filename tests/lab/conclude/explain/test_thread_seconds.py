@@ -354,6 +354,8 @@ PLACES = {
     1: Place("malloc", module="/lib/libc.so.6"),
     2: Place("grow", "t.cpp", 40, "/bin/app"),
     3: Place("main", "t.cpp", 9, "/bin/app"),
+    4: Place("event_base_loop", module="/lib/libevent_core-2.1.so.7"),
+    5: Place("progress", module="/lib/libpmix.so.2.6.2"),
 }
 
 
@@ -366,11 +368,27 @@ def test_a_site_is_the_innermost_place_of_the_program_s_own() -> None:
     ]
 
 
+def test_a_thread_that_mpi_starts_has_no_site_even_in_a_library_of_another_name() -> None:
+    stacks = (StackTimes((1, 4, 5, 1), {"blocked": 3.0}), StackTimes((1, 4, 3, 1), {"blocked": 1.0}))
+    found = sites([(replace(profile(), stacks=stacks), PLACES.__getitem__)])
+    assert [(site.place, site.share) for site in found[LedgerRow.BLOCKED]] == [("event_base_loop", 1.0)]
+
+
 def test_waiting_at_the_end_of_a_region_is_at_the_region() -> None:
     region = RegionTimes(3, calls=1, threads=2.0, wall=1.0, body=1.5, longest=1.0, capacity=2.0)
     assert region.balance == 0.75
     found = sites([(replace(profile(), regions=(region,)), PLACES.__getitem__)])
     assert [site.place for site in found[LedgerRow.BARRIER]] == ["t.cpp:9 main"]
+
+
+def test_waiting_at_a_barrier_inside_a_region_is_not_at_the_region() -> None:
+    region = RegionTimes(3, calls=1, threads=2.0, wall=1.0, body=1.0, longest=1.0, capacity=2.0, inside=0.75)
+    barrier = StackTimes((1, 2, 3), {"barrier": 0.75})
+    found = sites([(replace(profile(), regions=(region,), stacks=(barrier,)), PLACES.__getitem__)])
+    assert [(site.place, site.share) for site in found[LedgerRow.BARRIER]] == [
+        ("t.cpp:40 grow", 0.75),
+        ("t.cpp:9 main", 0.25),
+    ]
 
 
 def test_calls_of_mpi_have_their_rank_and_partner() -> None:

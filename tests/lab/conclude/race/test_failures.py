@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launches that fail in a race: what is eliminated, what stays, and what the answer says of it."""
 
+import dataclasses
+
 import pytest
 
 from corescale.conclude.answers.candidates import baseline_failures
-from corescale.conclude.answers.recommendation import recommend
+from corescale.conclude.answers.recommendation import Recommendation, recommend
 from corescale.conclude.race.race import Race
+from corescale.conclude.stats import Interval
 from corescale.declare.grid import configurations
 from corescale.show.headline import recommendation
 from corescale.show.naming import label
+from support import samples
 from support.fresh import fresh, measured, scattered, tuning
 from support.play import after, record
 
@@ -66,6 +70,23 @@ def test_where_launches_may_fail_the_baseline_stays_and_the_first_line_counts_it
     assert not any(one.excluded for one in known.candidates), "it succeeded in pairs"
 
 
+@pytest.mark.parametrize("pairs", [None, 10])
+def test_a_baseline_that_never_works_has_no_pairs(pairs: int | None) -> None:
+    experiment = tuning(ignore_failure=True)
+    stop = experiment.stop.model_copy(update={"confirm_pairs": pairs})
+    experiment = experiment.model_copy(update={"stop": stop})
+    now, *_ = configurations(experiment)
+    race, phases = Race(experiment), list[str]()
+    while (block := race.next_block()) is not None:
+        for order, c in enumerate(block.configurations):
+            how = {"status": "signal", "exit_code": 9} if c == now else {}
+            time = TIMES[str(c["MODE"])] * (1 + (len(phases) % 3) / 1000)
+            race.add(record(c, time, phase=block.phase, block=len(phases), order=order, **how))
+        phases.append(block.phase)
+    assert "confirm" not in phases and race.answer().proved
+    assert race.answer().leader["MODE"] == "b" and race.answer().eliminated == {now: "failed"}
+
+
 def flaky(bad: int, count: int) -> Race:
     """The baseline failed in so many of 66, b and c never, launched so often."""
     experiment = tuning()
@@ -88,3 +109,13 @@ def test_failures_of_the_baseline_are_judged_by_fishers_test(bad: int, count: in
     assert (headline.startswith("not decided")) == chance
     assert f"{bad} of 66" in headline and "this one" not in headline
     assert not chance or f"{label(b)} in 0 of {count + 6}" in headline, headline
+
+
+def test_what_replaces_a_failing_baseline_and_its_cost_have_one_name() -> None:
+    found = samples.tune_result().conclusion
+    assert isinstance(found, Recommendation)
+    cost = dataclasses.replace(found, failing="failed in 5 of 16 launches", gain=Interval(0.664, 0.66, 0.67, 0.95, 10))
+    said = recommendation(cost)
+    name = label(found.winner)
+    assert said.startswith(f"{name} is the fastest that never failed; ") and " failed in 5 of 16 launches; " in said
+    assert f"; {name} is 0.664x [0.660, 0.670] as fast" in said

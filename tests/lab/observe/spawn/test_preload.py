@@ -310,6 +310,21 @@ def test_a_traced_launch_that_failed_proves_nothing(
         run(e, store.Memory(), Direct(e, two_cores), blocks(e, 1))
 
 
+def test_levels_that_fail_by_themselves_prove_nothing_about_the_others(
+    experiment: Make, two_cores: Machine, compile_c: Any, own_allocator: str, tmp_path: Path
+) -> None:
+    """The traced launch is of any level. Each failing level has its own exit code, and no word of another one's."""
+    wrapper, codes = tmp_path / "wrapper", (0, 60, 61, 62, 63)
+    wrapper.write_text(f"#!/bin/sh\n[ $1 = 0 ] || exit $1\n{compile_c(ALLOCATE)}\n")
+    wrapper.chmod(0o755)
+    levels = {"allocator": ("system", own_allocator), "code": codes}
+    e = experiment(str(wrapper), "{code}", levels=levels, timeout=20).model_copy(update={"ignore_failure": True})
+    records = measured(e, two_cores)
+    assert {(r.configuration["code"], r.exit_code) for r in records} == {(code, code) for code in codes}
+    assert not [r.warnings for r in records if "traced" in str(r.warnings)]
+    assert all(r.proved for r in records if r.ok and r.configuration["allocator"] == own_allocator)
+
+
 def test_a_program_that_fails_anyway_has_failed(
     experiment: Make, two_cores: Machine, compile_c: Any, own_allocator: str
 ) -> None:

@@ -189,11 +189,12 @@ def test_whether_a_run_is_new_continued_or_shown_again_is_told(open_run: Any, ex
             folder.start(SUBJECT)
             for _ in range(blocks):
                 make_block(folder, e)
-            told.append((folder.path.name, folder.finished().origin))
+            made = folder.finished()
+            told.append((folder.path.name, made.origin))
     assert told[0] == ("1", "")
     assert told[1][0] == "2" and told[1][1].startswith("run 2; run 1 of ")
     assert told[2] == ("2", "continues run 2, which had 2 of these 4 launches")
-    assert told[3] == ("2", "shown from run 2, nothing was measured: --fresh measures again")
+    assert told[3] == ("2", "shown from run 2, nothing was measured") and made.shown_again
 
 
 def test_a_run_that_is_not_there_cannot_be_continued(open_run: Any, experiment: Make) -> None:
@@ -239,7 +240,7 @@ def test_records_of_another_format_are_refused(open_run: Any, experiment: Make) 
 
 
 def test_what_is_no_run_folder_says_so(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="no run folder"):
+    with pytest.raises(StoreError, match=f"^{tmp_path}: holds no run; give the folder of one run, such as "):
         store.load(tmp_path)
 
 

@@ -42,9 +42,12 @@ def fill(root: Path, experiment: Experiment, machine: Machine) -> int:
     kept = 0
     with store.open_run(experiment, machine, root) as folder, pytest.raises(StoreError) as full:
         folder.start(SUBJECT)
+        folder.append(record(experiment, order=kept, tail="x" * 700))
+        folder.complete()
         while True:
-            folder.append(record(experiment, order=kept, tail="x" * 700))
             kept += 1
+            folder.append(record(experiment, block=1, order=kept, tail="x" * 700))
+    assert str(full.value).endswith(f"; what was measured is kept (corescale report {folder.path})")
     assert "records.jsonl: cannot be written: " in str(full.value)
     assert "or choose --out DIR" in str(full.value)
     assert str(full.value).count("\n") == 0
