@@ -28,6 +28,8 @@ class Entry:
     low: FiniteFloat | None
     high: FiniteFloat | None
     machine: str
+    run: str = ""
+    """the first digits of the SHA-256 of the run's records; empty in lines of earlier versions"""
 
     __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
     """unknown keys are refused, because they would be lost at the next change of the file"""
@@ -38,9 +40,8 @@ class Entry:
         return self.machine, self.name
 
     def is_again(self, other: "Entry") -> bool:
-        """Whether it has the interval of another commit, so that one run gave both."""
-        same = (self.series, self.value, self.low, self.high) == (other.series, other.value, other.low, other.high)
-        return same and self.commit != other.commit and self.low != self.high
+        """Whether the run that gave it also gave another commit's."""
+        return self.run == other.run != "" and self.commit != other.commit
 
 
 @functools.cache

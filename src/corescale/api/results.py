@@ -70,8 +70,20 @@ def concluded(
     made = Result(experiment=experiment, records=records, lines=lines, environment=environment, **vars(found))
     if not made.changed:
         return made
-    said = f"{' and '.join(made.changed)} changed while it was measured; --fresh measures what is there now"
-    return replace(made, warnings=(said, *made.warnings), undisturbed=None)
+    return replace(made, warnings=(f"{_changed(made)}; {MEASURE_AGAIN}", *made.warnings), undisturbed=None)
+
+
+MEASURE_AGAIN = "--fresh measures what is there now"
+
+
+def _changed(shown: Result) -> str:
+    return f"{' and '.join(shown.changed)} changed while it was measured"
+
+
+def must_be_one_build(shown: Result, where: str) -> None:
+    """Raises UsageError if a program or library changed during the run, so that its times are of no one build."""
+    if shown.changed:
+        raise UsageError(f"is of no one build: {_changed(shown)}", where=where, remedy=MEASURE_AGAIN)
 
 
 def _lines(run: store.Run, machine: Machine, reads: frozenset[str] | None) -> Iterator[tuple[Configuration, str]]:

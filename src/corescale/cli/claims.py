@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from corescale.api.results import machine_name, result
+from corescale.api.results import machine_name, must_be_one_build, result
 from corescale.cli.options import must_have
 from corescale.cli.report import shown_as
 from corescale.conclude.answers.findings import Answer
@@ -69,6 +69,7 @@ def of_study(path: Path, study: str) -> tuple[store.Run, Result]:
     found = result(shown_as(run, study, here), here)
     if not isinstance(found.conclusion, Study):
         raise UsageError("is not a run of a study", where=str(path), remedy="give a run of corescale study run")
+    must_be_one_build(found, str(path))
     return run, found
 
 

@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from corescale import history as lines
-from corescale.api.results import loaded, machine_name, result
+from corescale.api.results import loaded, machine_name, must_be_one_build, result
 from corescale.cli.options import must_have
 from corescale.cli.output import say
 from corescale.conclude import stats
@@ -119,6 +119,7 @@ def _entries(path: Path, commit: str, when: float) -> Iterator[Entry]:
         raise UsageError(
             f"is {' and '.join(shown.origins)}, and a history keeps only measured runs", where=str(path), remedy=remedy
         )
+    must_be_one_build(shown, str(path))
     times = table(shown.records, shown.experiment.response)
     for chosen in times.configurations:
         found = stats.median_interval(times.column(chosen), shown.confidence)
@@ -126,7 +127,9 @@ def _entries(path: Path, commit: str, when: float) -> Iterator[Entry]:
             command = "" if COMMAND in dict(chosen.levels) else shlex.join(shown.experiment.commands[0].argv)
             of = "" if shown.experiment.response == "wall" else f"({shown.experiment.response})"
             name = " ".join(filter(None, (command, label(chosen), of)))
-            yield Entry(commit, when, name, found.estimate, found.low, found.high, machine_name(run.environment))
+            yield Entry(
+                commit, when, name, found.estimate, found.low, found.high, machine_name(run.environment), run.digest
+            )
 
 
 BARS = "▁▂▃▄▅▆▇█"
@@ -155,4 +158,6 @@ def _change(each: list[Entry], at: int) -> str:
     k = points.index(at)
     before, after = ([one.value for one in each[a:b]] for a, b in ((points[k - 1], at), (at, points[k + 1])))
     ratio = stats.median_interval(after).estimate / stats.median_interval(before).estimate
-    return f"{each[at].commit[:10]}: {ratio:.3g}x the time before, over {text.count(len(before), 'commit')} before it"
+    digits = max(3, 1 - math.floor(math.log10(max(abs(ratio - 1), 1e-9))))  # enough to show that it is not 1
+    over = text.count(len(before), "commit")
+    return f"{each[at].commit[:10]}: {ratio:.{digits}g}x the time before, over {over} before it"

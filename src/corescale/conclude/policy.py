@@ -228,7 +228,7 @@ def should_stop(rule: Stop, log_ratios: Sequence[Interval], blocks: int, budget_
     """Decide after `blocks` complete blocks from the intervals of all log-ratios that the experiment is about."""
     known = [half for one in log_ratios if (half := one.half_width) is not None]
     reached = math.expm1(max(known)) if known and len(known) == len(log_ratios) else None
-    if blocks in rule.looks and reached is not None and reached <= rule.width:
+    if rule.rule != "replicates" and blocks in rule.looks and reached is not None and reached <= rule.width:
         return Decision(reached, "width")
     if blocks >= rule.max_blocks:
         return Decision(reached, "blocks")

@@ -46,6 +46,12 @@ OBSERVING = re.compile(r"libcorescale_(?!malloc)")
 PROVING = ("ok", "timeout", "cancelled")
 """Statuses of a traced launch that can prove something. If it failed, it may not have reached its program."""
 
+_FIRST = re.compile(r"\S+ runtime does not come first in initial library list")
+"""what AddressSanitizer writes if another library is preloaded, and ends the program"""
+
+MOST_TRACES = 3
+"""Most traced launches of a program that succeeded with libraries which are not proved; it may fail by chance."""
+
 LONGEST = 120.0
 """Longest traced launch in seconds, as a program may wait for ever under a trace; what it showed counts as proved."""
 
@@ -54,6 +60,11 @@ def judged(reports: Iterable[SpawnReport], scratch: Scratch) -> list[str]:
     """The notes on a traced launch from the reports of its ranks; raises as `judge` does."""
     detected = sightings(scratch)
     return [judge(each, scratch.launch.preload, detected) for each in reports]
+
+
+def sanitized(said: str) -> str:
+    """Why a program failed with a preloaded library, by what it wrote, if it is built with a sanitizer; else empty."""
+    return f"it is built with a sanitizer, and {found[0]}" if (found := _FIRST.search(said)) else ""
 
 
 def judge(report: SpawnReport, libraries: Iterable[Path], detected: Sequence[Sighting]) -> str:
@@ -66,6 +77,8 @@ def judge(report: SpawnReport, libraries: Iterable[Path], detected: Sequence[Sig
         raise PreloadError("the program's preloaded libraries cannot be verified", where="preload", remedy=remedy)
     programs = [program for program in report.proof if not program.replaced]
     for library in libraries:
+        if why := sanitized(report.tail):
+            raise PreloadError(why, where=_factor(library), remedy="leave all allocators but system out")
         _must_be_inside(library, programs, report.tail)
         _must_serve(library, _heaviest(programs), detected)
     if report.status not in PROVING:
@@ -83,11 +96,12 @@ def judge(report: SpawnReport, libraries: Iterable[Path], detected: Sequence[Sig
 
 
 def failed(notes: Iterable[str], libraries: Iterable[Path]) -> PreloadError:
-    """The error for a program that fails only when it is traced with these libraries. `notes`: the trace's."""
+    """The error for a program that succeeded with these libraries, but never when it was traced. `notes`: the last
+    trace's."""
     return PreloadError(
         "; ".join(notes) or "the traced launch failed",
         where=" and ".join(dict.fromkeys(map(_factor, libraries))),
-        remedy="leave it out: the program, which succeeds otherwise, cannot be traced",
+        remedy=f"leave it out: the program succeeded, but none of {MOST_TRACES} traced launches after that",
     )
 
 

@@ -12,7 +12,7 @@ from corescale.declare.catalogue import space
 from corescale.declare.factors import Launch
 from corescale.endings import ending, not_started
 from corescale.errors import ProgramError
-from corescale.observe import profiler, sources
+from corescale.observe import preload, profiler, sources
 from corescale.observe.launchers.spawning import LACKED, SpawningLauncher
 from corescale.observe.scratch import Scratch, sweep
 from corescale.observe.spawn import Spawner, SpawnReport, SpawnRequest
@@ -53,14 +53,16 @@ def profiled(
     stdin: Path | None = None,
     ranked: tuple[SpawningLauncher, Layout] | None = None,
     note: Callable[[str], object] = lambda _: None,
+    unloadable: str = "",
 ) -> Profiled:
-    """Makes one launch. `ranked`: the launcher of ranks, and the layout. `note`: see Spawner.spawn. Raises
-    ProgramError if nothing starts."""
+    """Makes one launch. `ranked`: the launcher of ranks, and the layout. `note`: see Spawner.spawn. `unloadable`: why
+    the profiler is left out; if the launch shows that it must be, it is made again. Raises ProgramError if nothing
+    starts."""
     sweep()
     with Scratch(launch) as scratch:
         changes = dict(launch.variables)
         before = changes.get("LD_PRELOAD", os.environ.get("LD_PRELOAD"))
-        unloadable = space.sanitized(launch.argv)
+        unloadable = unloadable or space.sanitized(launch.argv)
         if not unloadable:
             changes |= profiler.environment(scratch.of("profiler"), processors, before)
         scratch.spans = True
@@ -80,6 +82,8 @@ def profiled(
         if not_started(report):
             what = report.trouble or ending(report)
             raise ProgramError(what, where=launch.argv[0], remedy=LACKED.get(report.step or "", "run it by itself"))
+        if not unloadable and (why := preload.sanitized(report.tail)):
+            return profiled(launch, processors, timeout, stdin, ranked, note, why)
         said = sources.read(SAID, scratch, succeeded=False)
         killed = report.wall if report.status in ("signal", "timeout") else 0.0
         profiles, unwritten = profiler.read(scratch.of("profiler"), killed)

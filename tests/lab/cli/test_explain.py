@@ -282,6 +282,9 @@ def test_the_profiler_is_left_out_of_what_gccs_sanitizers_are_in(option: str, na
     found = explained("-t", "1", "--", str(program), cwd=tmp_path)
     (note,) = [note for note in found["notes"] if "built with" in note]
     assert name in note and "not profiled" in note and "linked statically" not in note
+    if option == "address":  # behind another program only the launch shows it
+        found = explained("-t", "1", "--", "env", str(program), cwd=tmp_path)
+        assert any("it is built with a sanitizer" in note and "not profiled" in note for note in found["notes"])
     words = ("scan", "-t", "1", "-r", "1", "--metric", "n=explain:allocating", "--", str(program))
     done = corescale(*words, cwd=tmp_path)
     assert done.returncode == ExitCode.OK, done.stderr

@@ -2,6 +2,7 @@
 """`history`: a line for each commit, which git merges, and change points where there are some and nowhere else."""
 
 import codecs
+import json
 import os
 import shutil
 import subprocess
@@ -100,6 +101,34 @@ def test_each_program_has_its_own_series_and_what_was_made_up_has_none(tmp_path:
     done = corescale("history", "p.jsonl", str(FIXTURES["scan"]), cwd=tmp_path)
     assert done.returncode == ExitCode.USAGE and "is fake" in done.stderr
     assert (tmp_path / "p.jsonl").read_bytes() == before
+
+
+def test_a_run_is_of_one_commit_and_of_one_build(tmp_path: Path) -> None:
+    """Two launches have no interval, but their run is known again. And a program that changed has no one time."""
+    git(tmp_path, "init", "-q", "-b", "main")
+    (tmp_path / "b").write_text("#!/bin/sh\nsleep 0.01\n")
+    (tmp_path / "b").chmod(0o755)
+    assert corescale("scan", "-q", "-t", "1", "-r", "2", "--out", "out", "--", "./b", cwd=tmp_path).returncode == 0
+    (run,) = (tmp_path / "out").glob("*/1")
+    for message, expected in (("first", ExitCode.OK), ("second", ExitCode.USAGE)):
+        git(tmp_path, "commit", "-q", "--allow-empty", "-m", message)
+        done = corescale("history", "p.jsonl", str(run), cwd=tmp_path)
+        assert done.returncode == expected, done.stderr
+    assert "is in the history as another commit's" in done.stderr
+    about = json.loads((run / "environment.json").read_text())
+    (run / "environment.json").write_text(json.dumps({**about, "changed": [str(tmp_path / "b")]}))
+    done = corescale("history", "q.jsonl", str(run), cwd=tmp_path)
+    assert done.returncode == ExitCode.USAGE and "is of no one build" in done.stderr and "--fresh" in done.stderr
+    assert not (tmp_path / "q.jsonl").exists()
+
+
+def test_a_small_change_is_not_written_as_none(tmp_path: Path) -> None:
+    lines = [
+        history.Entry(f"{k:03}", k, "n", 1.0 + 1e-4 * (k >= 10) + 1e-7 * (k % 3), None, None, "m") for k in range(20)
+    ]
+    (tmp_path / "p.jsonl").write_text(history.text(lines))
+    done = corescale("history", "p.jsonl", cwd=tmp_path)
+    assert "010: 1.0001x the time before" in done.stdout
 
 
 def test_what_has_no_end_is_not_read(tmp_path: Path) -> None:

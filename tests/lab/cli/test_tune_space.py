@@ -146,6 +146,9 @@ def test_nothing_is_preloaded_before_gccs_sanitizers(option: str, name: str, tmp
     refused(named, ExitCode.PRELOAD, f"built is built with {name}")
     alone = corescale("tune", "--dry-run", "-f", "allocator=system", "--", str(program), cwd=tmp_path)
     assert alone.returncode == ExitCode.OK
+    if option == "address":  # behind another program only the launch shows it
+        behind = corescale("tune", "-q", "-f", "allocator=system,corescale", "--", "env", str(program), cwd=tmp_path)
+        refused(behind, ExitCode.PRELOAD, "it is built with a sanitizer")
 
 
 def test_what_would_make_too_many_configurations_is_left_to_be_asked_for(

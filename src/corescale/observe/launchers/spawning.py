@@ -65,7 +65,6 @@ class SpawningLauncher(Launcher):
         self._probes = tuple(source.name for source in self._sources if source.probe)
         self._proved: dict[preload.ToProve, tuple[tuple[str, str], ...]] = {}
         self._doubts: dict[preload.ToProve, tuple[str, ...]] = {}
-        self._traced: dict[preload.ToProve, Configuration] = {}
         self._recorder = Recorder(experiment, machine, self._probes)
         self._note: Callable[[str], None] = lambda _: None
         self._noted: set[str] = set()
@@ -200,7 +199,7 @@ class SpawningLauncher(Launcher):
             self._trace(configuration, wanted)
 
     def _trace(self, configuration: Configuration, wanted: preload.ToProve) -> None:
-        launch, self._traced[wanted] = self._launch_of(configuration), configuration
+        launch = self._launch_of(configuration)
         with Scratch(launch, place=self.place) as scratch, self._prepared(configuration):
             report, ranks = self._spawn(launch, configuration.layout, scratch, self._sources, prove=True)
             reports = list(ranks.values()) or [report]
@@ -228,13 +227,14 @@ class SpawningLauncher(Launcher):
         return self._watched(invocation, self._sources) if also and record.status in BROKEN else record
 
     def _watched(self, invocation: Invocation, watching: Sequence[sources.Source]) -> Record:
-        """A launch with proved libraries. If the traced launch failed, at other levels that may fail by themselves,
-        the first launch that succeeds is traced and made again."""
+        """A launch with proved libraries. The traced launch may have failed at other levels, or by chance. So the first
+        launch that succeeds is traced, up to preload.MOST_TRACES times, and made again."""
         record, wanted = self._made(invocation, watching), self._to_prove(invocation.configuration)
-        if record is None and self._traced.get(wanted) != invocation.configuration:
+        if record is None:
             with self._tracing:
-                if not self._proved.get(wanted):
-                    self._trace(invocation.configuration, wanted)
+                for _ in range(preload.MOST_TRACES):
+                    if not self._proved.get(wanted):
+                        self._trace(invocation.configuration, wanted)
             record = self._made(invocation, watching)
         if record is None:
             raise preload.failed(self._doubts.get(wanted, ()), wanted.libraries)

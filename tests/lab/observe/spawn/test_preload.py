@@ -301,12 +301,40 @@ def test_a_wrapper_that_drops_the_preload_after_the_proof_proves_nothing(
 def test_a_traced_launch_that_failed_proves_nothing(
     experiment: Make, two_cores: Machine, compile_c: Any, own_allocator: str, tmp_path: Path
 ) -> None:
-    """Its wrapper came to no program, to which it would not have handed the preload on."""
+    """Its wrapper came to no program, to which it would not have handed the preload on: the next trace shows that."""
     program, wrapper = compile_c(ALLOCATE), tmp_path / "wrapper"
     wrapper.write_text(f"#!/bin/sh\nmkdir {tmp_path}/there && exit 9\nenv -u LD_PRELOAD {program}\nexit 0\n")
     wrapper.chmod(0o755)
     e = allocating(experiment, str(wrapper), levels=("system", own_allocator))
-    with pytest.raises(PreloadError, match=r"the traced launch failed.*succeeds otherwise"):
+    with pytest.raises(PreloadError, match=r"is not in the program"):
+        run(e, store.Memory(), Direct(e, two_cores), blocks(e, 1))
+
+
+@pytest.mark.parametrize("fails", ["$((n % 2)) = 1", "$((n % 2)) = 0"])
+def test_a_program_that_fails_now_and_then_is_proved(
+    fails: str, experiment: Make, two_cores: Machine, compile_c: Any, own_allocator: str, tmp_path: Path
+) -> None:
+    program, wrapper = compile_c(ALLOCATE), tmp_path / "wrapper"
+    wrapper.write_text(f"#!/bin/sh\ncd {tmp_path}\necho >> n\nn=$(wc -l < n)\n[ {fails} ] && exit 9\n{program}\n")
+    wrapper.chmod(0o755)
+    e = allocating(experiment, str(wrapper), levels=("system", own_allocator)).model_copy(
+        update={"ignore_failure": True}
+    )
+    records = run(e, store.Memory(), Direct(e, two_cores), blocks(e, 6))
+    good = [r for r in records if r.ok and r.configuration["allocator"] == own_allocator]
+    assert good and all(r.proved for r in good)
+    assert {r.exit_code for r in records} == {0, 9}
+
+
+def test_a_program_that_always_fails_when_it_is_traced_says_so(
+    experiment: Make, two_cores: Machine, compile_c: Any, own_allocator: str, tmp_path: Path
+) -> None:
+    wrapper = tmp_path / "wrapper"
+    traced = "grep -q 'TracerPid:.0$' /proc/self/status || exit 9"
+    wrapper.write_text(f"#!/bin/sh\n{traced}\n{compile_c(ALLOCATE)}\n")
+    wrapper.chmod(0o755)
+    e = allocating(experiment, str(wrapper), levels=("system", own_allocator))
+    with pytest.raises(PreloadError, match=r"the traced launch failed.*but none of 3 traced launches"):
         run(e, store.Memory(), Direct(e, two_cores), blocks(e, 1))
 
 
