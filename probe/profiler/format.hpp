@@ -12,7 +12,7 @@
 namespace corescale::profiler {
 
 inline constexpr char magic[8] = {'c', 'o', 'r', 'e', 'p', 'r', 'o', 'f'};
-inline constexpr std::uint32_t format = 7;
+inline constexpr std::uint32_t format = 8;
 
 // What a thread does. It is in one state at a time, under which its CPU ticks and stacks are booked.
 enum State : std::uint32_t {
@@ -79,6 +79,7 @@ struct Thread {
   std::int64_t timer;                      // the timer of its ticks; -1: none
   std::int64_t faults, faults_before;      // first touches of pages at the last look, and when it began
   std::int64_t faults_timed;               // at most this many of them are in `allocating` already
+  std::int64_t place;  // 1 + the index of the Stack of the wait that it is in; 0: unknown, or in none
   calls::Kept schedstat;
 };
 

@@ -204,6 +204,7 @@ struct Wait {
   Stack* stack_ = nullptr;
   std::int64_t shortest_ = 0;  // a longer wait counts for its place; random
   std::int64_t still_ = 0;
+  std::int64_t outer_ = 0;  // the thread's place before it
 };
 
 // openmp.cpp

@@ -107,6 +107,7 @@ void occupy(Thread& thread) {
   thread.queued_before -= thread.queued;
   thread.faults_before -= thread.faults;
   thread.id = gettid();
+  thread.place = 0;
   thread.since = now();
   if (!thread.started) thread.started = thread.since;
   const bool waits = thread.pool == openmp_pool;
@@ -202,6 +203,8 @@ void end_thread() {
   if (thread->state != computing) {  // also if the thread was cancelled in a wait, which it never left
     thread->spent[thread->state] += time - thread->since;
     thread->burnt[thread->state] += cpu_since(*thread, thread->cpu_since);
+    if (thread->place)
+      weigh(&file->stack[thread->place - 1], static_cast<State>(thread->state), time - thread->since);
   }
   change(0, counted(static_cast<State>(thread->state)));
   if (thread->state == event) add(file->header.idle, -1);

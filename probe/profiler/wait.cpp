@@ -10,6 +10,8 @@ namespace corescale::profiler {
 namespace {
 // Nanoseconds. A wait at least as long is weighed as it is. A shorter one counts as so long, with the chance length / worth_a_stack.
 constexpr std::int64_t worth_a_stack = 500'000;
+// Nanoseconds from the beginning of a thread's last wait. After so long, a stack at the beginning of the next one costs nothing.
+constexpr std::int64_t rare = 10'000'000;
 }
 
 Word counted(State state) {
@@ -45,9 +47,17 @@ Wait::Wait(State state) : state_(state) {
   local.wait = this;
   Thread& thread = *local.thread;
   shortest_ = state_ == pooled ? INT64_MAX : next_random() % worth_a_stack;
-  // Only the end shows whether the stack is needed. But other threads may wait for what this one does then.
-  if (shortest_ < thread.lately[state_]) stack_ = here(nullptr, nullptr, this);
+  // Only the end shows whether the stack is needed. But other threads may wait for what this one does then, and the program may end
+  // before the wait does.
+  const std::int64_t last = thread.since;
   thread.since = now();
+  const bool seldom = state_ != pooled && (!thread.calls[state_] || thread.since - last >= rare);
+  if (seldom || shortest_ < thread.lately[state_]) {
+    stack_ = here(nullptr, nullptr, this);
+    thread.since = now();
+  }
+  outer_ = thread.place;
+  thread.place = stack_ ? stack_ - file->stack + 1 : 0;
   thread.cpu_since = cpu_of(thread);
   ++thread.calls[state_];
   __atomic_store_n(&thread.state, static_cast<std::uint32_t>(state_), __ATOMIC_RELAXED);
@@ -71,6 +81,7 @@ void Wait::end() {
   thread.burnt[state_] += cpu_since(thread, thread.cpu_since);
   // From here a handler's wait may use the times of this thread.
   __atomic_store_n(&thread.state, static_cast<std::uint32_t>(computing), __ATOMIC_RELAXED);
+  thread.place = outer_;
   book(length, still);
   errno = error;
 }

@@ -7,6 +7,7 @@
 #include <link.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -25,6 +26,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -334,6 +336,39 @@ int short_waits() {
   }
   std::printf("%f", less / (less + more));
   return 0;
+}
+
+// Waits that nothing ends.
+int dry_pipe[2];
+std::mutex never_free;
+std::condition_variable never_told;
+__attribute__((noinline)) void poll_for_ever() {
+  pollfd dry = {dry_pipe[0], POLLIN, 0};
+  [[maybe_unused]] const volatile int no_tail_call = poll(&dry, 1, -1);
+}
+__attribute__((noinline)) void join_for_ever(std::thread& other) {
+  other.join();
+  [[maybe_unused]] const volatile int no_tail_call = 0;
+}
+__attribute__((noinline)) void told_for_ever() {
+  std::unique_lock lock(never_free);
+  never_told.wait(lock, [] { return false; });
+}
+int waits_without_end() {
+  if (pipe(dry_pipe) != 0) return 1;
+  std::thread other(poll_for_ever), told(told_for_ever);
+  join_for_ever(other);
+  told.join();
+  return 0;
+}
+int exits_beside_a_wait() {
+  if (pipe(dry_pipe) != 0) return 1;
+  std::thread([] {
+    grind(seconds);
+    std::exit(0);
+  }).detach();
+  poll_for_ever();
+  return 1;
 }
 
 // Each takes a semaphore that is free until it is cancelled.
@@ -725,6 +760,8 @@ const std::map<std::string, std::function<int()>> parts = {
     {"switch_out_of_sleep", switch_out_of_sleep},
     {"long_waits_after_short", long_waits_after_short},
     {"short_waits", short_waits},
+    {"waits_without_end", waits_without_end},
+    {"exits_beside_a_wait", exits_beside_a_wait},
     {"cancelled_at_a_free_semaphore", cancelled_at_a_free_semaphore},
     {"no_time_limits", no_time_limits},
     {"wait_in_a_handler", wait_in_a_handler},

@@ -10,8 +10,11 @@ import pytest
 from corescale import native
 from corescale.conclude.explain.rows import LedgerRow
 from corescale.conclude.explain.sites import sites
+from corescale.declare.factors import Launch
+from corescale.observe.profiled import profiled
 from corescale.observe.profiler import environment, read
 from corescale.observe.symbols import Symbols
+from corescale.profile import Profile
 from support.profiles import Seen, see
 
 SECOND = 0.5
@@ -49,6 +52,32 @@ def test_a_long_wait_has_the_weight_of_its_length_after_a_short_one() -> None:
     for row, function in ("blocked", "long_sleep"), ("lock wait", "long_lock"):
         assert function in found[row][0].place
         assert found[row][0].share > 0.95
+
+
+def test_a_wait_that_a_kill_cut_off_has_its_place() -> None:
+    """Each of three threads waits from the start until the time limit."""
+    launch = profiled(Launch((str(native.find("awkward")), "waits_without_end")), 3, timeout=1)
+    assert launch.report.exit_code != 0
+    profile = launch.profiles[0]
+    assert not profile.finished
+    for function in "poll_for_ever", "join_for_ever", "told_for_ever":
+        assert _placed(profile, function) == pytest.approx(profile.wall, abs=0.2)
+    assert sum(sum(thread.spent.values()) for thread in profile.threads) == pytest.approx(3 * profile.wall, abs=0.2)
+    assert len([event for event in profile.events if event.frames]) == 3
+
+
+def test_a_wait_that_another_threads_exit_cut_off_has_its_place() -> None:
+    profile = awkward("exits_beside_a_wait").profile
+    assert profile.finished
+    assert _placed(profile, "poll_for_ever") == pytest.approx(profile.threads[0].spent["blocked"], abs=0.01)
+    assert profile.threads[0].spent["blocked"] > 0.8 * SECOND
+
+
+def _placed(profile: Profile, function: str) -> float:
+    """Seconds of waits in a function."""
+    name = Symbols(profile.modules)
+    waits = [stack for stack in profile.stacks if any(function in name(frame).function for frame in stack.frames)]
+    return sum(sum(stack.seconds.get(state, 0.0) for state in ("blocked", "joining", "event")) for stack in waits)
 
 
 def test_short_waits_have_their_share_of_the_time(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ FOLDER = "CORESCALE_PROFILER"
 """The variable with the folder into which the profiler writes."""
 THREADS = "CORESCALE_PROFILER_THREADS"
 """The variable with the number of threads of the launch that count."""
-FORMAT = 7
+FORMAT = 8
 BUCKET = 10_000_000
 """nanoseconds of each interval in which CPUs in use are counted"""
 
@@ -68,7 +68,7 @@ _THREAD = np.dtype(
         *(("start", "u8"), ("lately", "i8", len(STATES))),
         *_all("i8", "cpu_since ticked last_yield"),
         ("argument", "u8"),
-        *_all("i8", "cpu_before queued_before timer faults faults_before faults_timed"),
+        *_all("i8", "cpu_before queued_before timer faults faults_before faults_timed place"),
         ("schedstat", "V24"),
     ]
 )
@@ -153,7 +153,9 @@ def _profile(path: Path, replaced: int, killed: int) -> Profile:
     if not header["finished"]:
         end = replaced or max(end, killed)
     stacks = _area(path, _STACKS_AT, _STACK, _MOST_STACKS)
-    stacks, regions = stacks[stacks["depth"] > 0], _area(path, _REGIONS_AT, _REGION, _MOST_REGIONS)
+    waits = threads[(threads["ended"] == 0) & (threads["state"] != 0) & (threads["place"] > 0)]  # still at the end
+    np.add.at(stacks["weight"], (waits["place"] - 1, waits["state"]), np.maximum(0, end - waits["since"]))
+    regions = _area(path, _REGIONS_AT, _REGION, _MOST_REGIONS)
     length = min(_MOST_BUCKETS, (end - int(header["started"])) // BUCKET + 1)
     shares = _shares(header, threads, max(0, end - last))
     return Profile(
@@ -165,7 +167,7 @@ def _profile(path: Path, replaced: int, killed: int) -> Profile:
         shares=shares,
         threads=tuple(_thread(one, int(header["started"]), end, _costs(header)) for one in threads),
         lost_threads=int(header["lost_threads"]),
-        stacks=tuple(StackTimes(timeline.frames(one), _by_state(one["weight"])) for one in stacks),
+        stacks=tuple(StackTimes(timeline.frames(one), _by_state(one["weight"])) for one in stacks[stacks["depth"] > 0]),
         regions=tuple(_region(one) for one in regions[regions["calls"] > 0]),
         messages=_messages(_area(path, _MESSAGES_AT, _MESSAGES, _MOST_MESSAGES)) if header["is_rank"] else (),
         blocks=tuple(_blocks(header)),

@@ -19,7 +19,7 @@ def events(path: Path, header: Any, threads: Any, stacks: Any, end: int) -> Iter
 
     `threads` and `stacks` are areas of the profile. `end`: the end of the program, by its clock.
     """
-    places = {int(one["key"]): frames(one) for one in stacks}
+    places = {int(one["key"]): frames(one) for one in stacks[stacks["depth"] > 0]}
     begun = int(header["started"])
     for file in path.parent.glob(f"timeline-{header['process']}-*"):
         if file.stat().st_size < _LINE.itemsize + _MOST_EVENTS * _EVENT.itemsize:
@@ -35,7 +35,9 @@ def events(path: Path, header: Any, threads: Any, stacks: Any, end: int) -> Iter
             yield Event(int(one["thread"]), STATES[int(one["state"])], ended, length, place)
     for one in threads[(threads["ended"] == 0) & (threads["state"] != 0)]:
         since = int(one["since"])
-        yield Event(int(one["id"]), STATES[int(one["state"])], seconds(end - begun), seconds(max(0, end - since)))
+        length = seconds(max(0, end - since))
+        place = frames(stacks[one["place"] - 1]) if one["place"] else ()
+        yield Event(int(one["id"]), STATES[int(one["state"])], seconds(end - begun), length, place)
 
 
 def frames(stack: Any) -> tuple[int, ...]:
