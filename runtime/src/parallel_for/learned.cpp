@@ -83,7 +83,7 @@ bool loop_record::learn(double mean_ns, double new_spread) noexcept {
     serial_until.store(0, std::memory_order_relaxed);
     forks.store(0, std::memory_order_relaxed);
     alone_ns.store(0, std::memory_order_relaxed);
-    alone_up_to.store(0, std::memory_order_relaxed);
+    forget_decision();
   }
   const bool again = anew && old > 0 && !is_second;
   in_doubt.store(again ? doubt::blocks : doubt::none, std::memory_order_relaxed);
@@ -116,7 +116,7 @@ void loop_record::learn_alone(double mean_ns) noexcept {
   if (have_lost && losses.load(std::memory_order_relaxed) == 0) losses.store(1, std::memory_order_relaxed);
   serial_until.store(0, std::memory_order_relaxed);
   forks.store(0, std::memory_order_relaxed);
-  alone_up_to.store(0, std::memory_order_relaxed);
+  forget_decision();
 }
 
 void loop_record::learn_beaten() noexcept {
@@ -129,8 +129,8 @@ void loop_record::learn_beaten() noexcept {
 // Three conditions together stop the forks of a loop: two losses in a row (one may be due to another program), a mean saving that is not
 // positive, and losses that are together as large as the best saving of a fork. While another runtime spins, forks often fail, but the
 // caller then takes the late share and loses little. The time without forks gets longer each time, but always ends. A later try is judged
-// by itself. Its threads must be awake, as they are from fork to fork: else a short loop would never be forked again. So another fork wakes
-// them half of their time to spin earlier.
+// by itself, as the last of three forks: its threads must be awake, with the data of their shares, as they are from fork to fork. Else a
+// short loop would never be forked again. The first of the three wakes them half of their time to spin earlier.
 void loop_record::learn_gain(double elapsed_ns, double serial_ns) noexcept {
   const auto seen = std::min<std::uint8_t>(forks.load(std::memory_order_relaxed) + 1, most_forks);
   const float before = seen == 1 ? 0 : gain.load(std::memory_order_relaxed);
@@ -151,6 +151,7 @@ void loop_record::learn_gain(double elapsed_ns, double serial_ns) noexcept {
       std::clamp<double>(calls_for_a_loss * lost, sample_every << in_a_row, longest_pause));
   const std::uint32_t until = calls.load(std::memory_order_relaxed) + pause;
   serial_until.store(until | 1, std::memory_order_relaxed);
+  forget_decision();
   const float calls_awake = is_visited_often() ? often_ns / interval_ns.load(std::memory_order_relaxed) : 1;
   wake_before.store(static_cast<std::uint8_t>(std::ilogb(calls_awake)), std::memory_order_relaxed);
   lost_ns.store(static_cast<float>(std::max(elapsed_ns, serial_ns)), std::memory_order_relaxed);

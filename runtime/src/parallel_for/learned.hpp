@@ -56,13 +56,23 @@ class loop_times {
 /// call would always be timed.
 enum class doubt : std::uint8_t { none, blocks, second_blocks, alone, second_alone };
 
+/// What was decided for short loops in the call before, so that a call between two samples need not decide again.
+/// One thread: the caller runs loops of up to n iterations alone. Several: each runs its share of exactly n. None: nothing.
+struct decision {
+  std::uint64_t n : 48 = 0;
+  std::uint64_t threads : 16 = 0;
+
+  static constexpr std::uint64_t most_n = (std::uint64_t{1} << 48) - 1;
+  static constexpr std::uint64_t most_threads = (1U << 16) - 1;
+};
+
 /// The record of one call site over all its calls. Any number of threads may read and write at once: the values are independent, and a
 /// lost update only loses a sample.
 /// A record takes half of corescale::cache_line, so that a page holds twice as many. Two threads seldom call two loops at once.
 struct alignas(cache_line / 2) loop_record {
   std::atomic<std::uint64_t> site{0};
-  std::atomic<std::uint64_t> sampled_at{0};   ///< ticks at the last sample
-  std::atomic<std::uint64_t> alone_up_to{0};  ///< the most iterations lately found not to pay for a fork
+  std::atomic<std::uint64_t> sampled_at{0};  ///< ticks at the last sample
+  std::atomic<decision> decided{};
   std::atomic<float> iteration_ns{
       0};  ///< measured in blocks of a forked loop, or on the caller alone if none is forked; 0: not known
   std::atomic<float> alone_ns{
@@ -91,13 +101,20 @@ struct alignas(cache_line / 2) loop_record {
                      std::memory_order_relaxed);
     const std::uint32_t until = serial_until.load(std::memory_order_relaxed);
     const bool tried_again = call + 1 == until;
-    const bool wakes = wakes_team();
-    const bool timed = !wakes && (call < first_samples || call % sample_every == 0 || again || tried_again);
+    const bool prepares = prepares_try();
+    const bool timed =
+        !prepares && (call < first_samples || call % sample_every == 0 || again || tried_again);
     const bool is_over = static_cast<std::int32_t>(call + 1 - until) > 0;
     if (timed && is_over) serial_until.store(0, std::memory_order_relaxed);  // else it returns as calls wrap
-    if (timed || wakes) alone_up_to.store(0, std::memory_order_relaxed);
+    if (timed || prepares) forget_decision();
     return timed;
   }
+
+  void decide(std::uint64_t n, std::uint64_t threads) noexcept {
+    if (n <= decision::most_n && threads <= decision::most_threads)
+      decided.store({.n = n, .threads = threads}, std::memory_order_relaxed);
+  }
+  void forget_decision() noexcept { decided.store({}, std::memory_order_relaxed); }
 
   /// Learns from the mean time and the spread of a timed call's blocks. False if the next call must show whether that was an outlier.
   bool learn(double mean_ns, double new_spread) noexcept;
@@ -152,8 +169,11 @@ struct alignas(cache_line / 2) loop_record {
   bool may_fork(double predicted_ns = 0) const noexcept {
     const std::uint32_t until = serial_until.load(std::memory_order_relaxed);
     return until == 0 || static_cast<std::int32_t>(calls.load(std::memory_order_relaxed) - until) >= 0 ||
-           wakes_team() || predicted_ns > much_longer * lost_ns.load(std::memory_order_relaxed);
+           prepares_try() || predicted_ns > much_longer * lost_ns.load(std::memory_order_relaxed);
   }
+
+  /// Whether no forks of this loop were found not to pay. Else a fork is a try, and decides nothing for the next call.
+  bool forks_pay() const noexcept { return serial_until.load(std::memory_order_relaxed) == 0; }
 
   /// Whether calls follow so closely that the team still spins from one to the next.
   bool is_visited_often() const noexcept {
@@ -162,11 +182,12 @@ struct alignas(cache_line / 2) loop_record {
   }
 
  private:
-  /// Whether this call is forked only so that the threads are awake at the try that follows.
-  bool wakes_team() const noexcept {
+  /// Whether this call is forked only to prepare the try that follows: so that the threads are awake, and, directly before it, so that
+  /// each has the data of its share in its cache. After calls alone, the first fork fetches them from the caller's cache.
+  bool prepares_try() const noexcept {
     const std::uint32_t left =
         serial_until.load(std::memory_order_relaxed) - calls.load(std::memory_order_relaxed);
-    return left == std::uint32_t{1} << wake_before.load(std::memory_order_relaxed);
+    return left == 1 || left == std::uint32_t{1} << wake_before.load(std::memory_order_relaxed);
   }
 
   /// Stores a time alone. That of late forks is what it was, so their gain is another.
@@ -187,7 +208,7 @@ struct alignas(cache_line / 2) loop_record {
   static constexpr double least_gain = -3;
   // In serial times of the loop: what a fork on two threads saves at best.
   static constexpr float least_loss = 0.5F;
-  // The two forks of a try cost at most two parts in so many of the calls without forks.
+  // The three forks of a try cost at most three parts in so many of the calls without forks.
   static constexpr double calls_for_a_loss = 200;
   static constexpr double longest_pause = 1U << 20;
   // Half of the time for which a thread of the default team spins.

@@ -439,6 +439,18 @@ void run_watched(const loop_call& call, double in_blocks_ns, bool timed, bool co
   }
 }
 
+/// Runs the loop as the last call decided. False if that decided nothing for this loop, or if the team refused; then nothing was run.
+bool run_as_decided(const loop_call& call) {
+  const decision known = call.record->decided.load(std::memory_order_relaxed);
+  if (known.threads == 1 && call.n <= known.n) {
+    run_watched(call, call.record->iteration_ns.load(std::memory_order_relaxed), false, false);
+    return true;
+  }
+  if (known.threads < 2 || call.n != known.n || known.threads > most_threads(call)) return false;
+  const auto threads = static_cast<std::uint32_t>(known.threads);
+  return run_plain(call, call.n, {.threads = threads, .counters = threads, .largest = call.n}, call.body);
+}
+
 // A try costs 0.3 to 1 us.
 constexpr double between_tries_ns = 50'000;
 
@@ -505,8 +517,7 @@ void run_loop(const team_ref& team, std::uint64_t n, const loop_body& body, cons
                     : nullptr;
   if (record && options.after_pause) record->forget_interval();
   const loop_call call{team, n, body, options, policy, record, record && record->begin_call()};
-  if (record && n <= record->alone_up_to.load(std::memory_order_relaxed) && !options.statistics)
-    return run_watched(call, record->iteration_ns.load(std::memory_order_relaxed), false, false);
+  if (record && !options.statistics && run_as_decided(call)) return;
   if (call.sampled) record->learn_interval(ticks());
   if (!machine_is_known()) return body(0, n);
   const loop_description loop = describe(call);
@@ -517,10 +528,12 @@ void run_loop(const team_ref& team, std::uint64_t n, const loop_body& body, cons
                      loop.iteration_ns * static_cast<double>(n) > always_timed_ns;
   if (plan.counters > 0 && call.sampled && !options.statistics && record->wants_race())
     return run_watched(call, loop.iteration_ns, true, true, record->forked_ns(static_cast<double>(n)));
-  if (plan.counters > 0 && (timed ? run_timed(call, loop, plan, body) : run_plain(call, n, plan, body)))
+  if (plan.counters > 0 && (timed ? run_timed(call, loop, plan, body) : run_plain(call, n, plan, body))) {
+    if (record && !timed && has_shares_only(n, plan) && record->forks_pay()) record->decide(n, plan.threads);
     return;
+  }
   const bool by_choice = record && plan.counters == 0 && loop.threads > 1 && loop.iteration_ns > 0;
-  if (by_choice) record->alone_up_to.store(n, std::memory_order_relaxed);
+  if (by_choice) record->decide(n, 1);
   if (by_choice && !options.statistics) return run_watched(call, loop.iteration_ns, timed, !may_fork);
   if (plan.counters > 0 && !in_parallel() && !options.statistics) return run_until_taken(call, timed);
   run_alone(call, timed);

@@ -10,17 +10,16 @@ namespace {
 constexpr int unit_bits = 30;
 constexpr std::uint32_t none = ~0U;
 
-// Every thread runs its own share, in one block: there is nothing to claim.
-bool has_shares_only(std::uint64_t n, const loop_plan& plan) noexcept {
-  return plan.counters == plan.threads && !plan.steal && plan.divisor == 0 && plan.largest >= n;
-}
-
 std::uint32_t counters_of(std::uint64_t n, const loop_plan& plan) noexcept {
   if (has_shares_only(n, plan)) return plan.threads;
   return std::clamp<std::uint32_t>(plan.counters, 1, std::min(plan.threads, most_counters));
 }
 
 }  // namespace
+
+bool has_shares_only(std::uint64_t n, const loop_plan& plan) noexcept {
+  return plan.counters == plan.threads && !plan.steal && plan.divisor == 0 && plan.largest >= n;
+}
 
 shared_ranges::shared_ranges(std::uint64_t n, const loop_plan& plan, range_counters& room) noexcept
     : counter_(room.at.data()),

@@ -18,6 +18,9 @@ struct unit_block {
   std::uint64_t end = 0;
 };
 
+/// Whether every thread runs its own share, in one block, so that there is nothing to claim.
+bool has_shares_only(std::uint64_t n, const loop_plan& plan) noexcept;
+
 /// Memory for the counters of a loop. Only those that its plan has are constructed; the rest is not touched.
 struct range_counters {
   struct alignas(cache_line) counter {

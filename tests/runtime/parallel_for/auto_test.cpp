@@ -370,11 +370,20 @@ TEST(AutoLearns, ForksThatDoNotPayForAShortLoopDoNotKeepALongOneAtThatPlaceFromF
 TEST(AutoLearns, ALoopThatBecameAnotherIsNotKeptAloneByWhatItWas) {
   detail::loop_record record;
   record.learn(1, 0.1);
-  record.alone_up_to = 1000;
+  record.decide(1000, 1);
   record.learn(1.5, 0.1);
-  EXPECT_EQ(record.alone_up_to, 1000U);
+  EXPECT_EQ(record.decided.load().threads, 1U);
   record.learn(20'000, 0.1);
-  EXPECT_EQ(record.alone_up_to, 0U);
+  EXPECT_EQ(record.decided.load().threads, 0U);
+}
+
+TEST(AutoLearns, ForksThatDoNotPayAreNoLongerDecided) {
+  detail::loop_record record;
+  fork_for(record, {1.3});
+  record.decide(1000, 2);
+  record.learn_gain(1.3 * serial_ns, serial_ns);
+  EXPECT_FALSE(record.may_fork());
+  EXPECT_EQ(record.decided.load().threads, 0U);
 }
 
 // The caller took the late share of the first two: next to a runtime that spins, they are the first forks of a loop in one launch of six.
