@@ -218,6 +218,12 @@ TEST(Loop, RangesAtTheEdgesOfTheirType) {
   std::atomic<int> runs{0};
   parallel_for(static_cast<signed char>(-128), static_cast<signed char>(127), [&](auto) { ++runs; });
   EXPECT_EQ(runs, 255);
+  std::atomic<std::int64_t> indices{0};
+  constexpr int most = std::numeric_limits<int>::max();
+  parallel_for(most - 3, most, [&](int i) { indices += i; });
+  EXPECT_EQ(indices, 3 * std::int64_t{most} - 6);
+  parallel_for(-2, 3U, [&](unsigned i) { indices += static_cast<int>(i); });
+  EXPECT_EQ(indices, 3 * std::int64_t{most} - 6);
 }
 
 TEST(Loop, ABlockLargerThanAWordTimesThreadsDoesNotWrap) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstdint>
 #include <functional>
@@ -47,9 +48,10 @@ void parallel_for(Team& team, First first, Last last, Body&& body, const loop_op
                   detail::source_place here = detail::source_place::current()) {
   using index = detail::index<First, Last>;
   const auto block = [first, &body](std::uint64_t begin, std::uint64_t end) {
-    // Loaded once a block, because a body of a few cycles is slowed down by the load.
-    const auto shift = static_cast<std::uint64_t>(first);
-    for (std::uint64_t i = begin + shift; i != end + shift; ++i) std::invoke(body, static_cast<index>(i));
+    // Counted in the type of the index: g++ vectorises no loop that converts its counter to a shorter type.
+    const index stop = detail::after<index>(first, end);
+    for (index i = detail::after<index>(first, begin); i != stop; ++i)
+      std::invoke(body, static_cast<index>(i));
   };
   detail::run_loop(detail::team_ref::to(team), detail::distance(first, last), block, options, here,
                    &detail::type_mark<Body>);
@@ -63,9 +65,12 @@ void parallel_for_2d(Team& team, Rows rows, Columns columns, Body&& body, const 
                      detail::source_place here = detail::source_place::current()) {
   const std::uint64_t width = detail::distance(Columns{0}, columns);
   const auto block = [width, &body](std::uint64_t begin, std::uint64_t end) {
-    for (std::uint64_t row = begin / width, column = begin % width; begin < end; ++row, column = 0)
-      for (; column < width && begin < end; ++column, ++begin)
-        std::invoke(body, static_cast<Rows>(row), static_cast<Columns>(column));
+    for (std::uint64_t row = begin / width, column = begin % width; begin < end; ++row, column = 0) {
+      const std::uint64_t stop = std::min(width, column + (end - begin));
+      begin += stop - column;
+      for (auto at = static_cast<Columns>(column); at != static_cast<Columns>(stop); ++at)
+        std::invoke(body, static_cast<Rows>(row), static_cast<Columns>(at));
+    }
   };
   detail::run_loop(detail::team_ref::to(team), detail::distance(Rows{0}, rows) * width, block, options, here,
                    &detail::type_mark<Body>);
