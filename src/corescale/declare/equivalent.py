@@ -117,4 +117,6 @@ def _placeholders(experiment: Experiment) -> frozenset[str]:
 def _several_programs(experiment: Experiment) -> bool:
     """Whether levels choose the program, so that the first launch does not show what each of them reads."""
     commands = [each for each in experiment.commands if not (experiment.has_serial and each.name == SERIAL)]
-    return len(commands) > 1 or bool(template.placeholders(commands[0].argv[:1]))
+    argv = commands[0].argv
+    names = template.called(" ".join(argv)) if commands[0].shell else argv[:1]
+    return len(commands) > 1 or bool(template.placeholders(names))

@@ -11,6 +11,7 @@ from corescale.errors import UsageError, nearest
 
 NAME = "[A-Za-z_][A-Za-z0-9_]*"
 """pattern of a placeholder's name"""
+_CALLED = re.compile(r"(?:^|[;&|(\n`])\s*(?:(?:if|while|do|then|else|exec|env|time|nice)\s+)*([^\s;&|()`]+)")
 _TOKEN = re.compile(rf"\{{(\{{{NAME}\}})\}}|\{{({NAME})\}}")
 _PIECE = re.compile(
     r"""(?P<blank>[ \t\n]+)|'(?P<single>[^']*)'|"(?P<double>(?:\\.|[^"\\])*)"|\\(?P<escaped>.)"""
@@ -112,6 +113,11 @@ def shell_words(text: str) -> tuple[str, ...]:
         return words(text, "")
     except UsageError:
         return tuple(text.split())
+
+
+def called(text: str) -> tuple[str, ...]:
+    """The words of a shell command that stand where a program's name does."""
+    return tuple(_CALLED.findall(text))
 
 
 def starter(argv: Iterable[str]) -> str:

@@ -165,17 +165,34 @@ def _unstarted(experiment: Experiment, name: str, why: str) -> ProgramError:
     return ProgramError(f"cannot be started: {why}", where=f"{typed(f'--{name}')} {text}", remedy=remedy)
 
 
+_RUNNING: set[int] = set()
+"""hooks that a thread waits for"""
+
+_LEFT: set[int] = set()
+"""what hooks left running when they ended, now children of this process"""
+
+
 def _ended(words: Sequence[str], said: IO[bytes], seconds: float) -> int:
     """The exit code of the command. If this process is interrupted, it also ends all that the command started."""
     orphans.adopt()
-    begun, null, variables = orphans.now(), subprocess.DEVNULL, environment.inherited()
-    limit = None if math.isinf(seconds) else seconds
+    _LEFT.difference_update(_RUNNING)
+    orphans.reap(_LEFT)
+    begun, older, null, variables = orphans.now(), orphans.children(), subprocess.DEVNULL, environment.inherited()
     try:
-        done = subprocess.run(words, check=False, stdin=null, stdout=null, stderr=said, timeout=limit, env=variables)
-        return done.returncode
+        with subprocess.Popen(words, stdin=null, stdout=null, stderr=said, env=variables) as running:
+            _RUNNING.add(running.pid)
+            try:
+                return running.wait(None if math.isinf(seconds) else seconds)
+            except BaseException:
+                running.kill()
+                raise
+            finally:
+                _RUNNING.discard(running.pid)
     except (subprocess.TimeoutExpired, KeyboardInterrupt):
         orphans.end(begun, (), of_this_session=True)
         raise
+    finally:
+        _LEFT.update(orphans.children() - older)
 
 
 def files_must_work(experiment: Experiment) -> None:

@@ -67,6 +67,11 @@ def sanitized(said: str) -> str:
     return f"it is built with a sanitizer, and {found[0]}" if (found := _FIRST.search(said)) else ""
 
 
+def not_first(why: str) -> PreloadError:
+    """The error for a program that ends if any library is preloaded."""
+    return PreloadError(why, where="preload", remedy="leave all allocators but system out, and metrics of explain")
+
+
 def judge(report: SpawnReport, libraries: Iterable[Path], detected: Sequence[Sighting]) -> str:
     """Judges a traced launch. Raises PreloadError unless each library is in the program that used the most CPU time
     and, if the witness was detected there, serves its malloc. Returns a note on programs without the libraries, or
@@ -76,9 +81,9 @@ def judge(report: SpawnReport, libraries: Iterable[Path], detected: Sequence[Sig
         remedy = f"{report.trouble or 'no trace'}; allow ptrace"
         raise PreloadError("the program's preloaded libraries cannot be verified", where="preload", remedy=remedy)
     programs = [program for program in report.proof if not program.replaced]
+    if why := sanitized(report.tail):
+        raise not_first(why)
     for library in libraries:
-        if why := sanitized(report.tail):
-            raise PreloadError(why, where=_factor(library), remedy="leave all allocators but system out")
         _must_be_inside(library, programs, report.tail)
         _must_serve(library, _heaviest(programs), detected)
     if report.status not in PROVING:

@@ -120,12 +120,12 @@ def run(
 
 
 def _changed(launcher: Launcher, before: Mapping[str, Any]) -> Sequence[str]:
-    """The programs and libraries that are others than before; none if one of them is gone."""
+    """The programs and libraries that have another content than before; none if one of them is gone."""
     try:
         was, now = (each.get("programs", {}) for each in (before, launcher.subject()))
     except (ProgramError, OSError):
         return ()
-    return sorted(name for name in {*was, *now} if was.get(name) != now.get(name))
+    return sorted(name for name in {*was} & {*now} if was[name] != now[name])  # other libraries: of another program
 
 
 @dataclass
@@ -380,7 +380,7 @@ class _Loop:
         if record.status == "unproved":
             return "leave this level out"
         if record.status == "output-differs":
-            return f"leave out {self.experiment.typed('--same-output')} if no two launches write the same"
+            return f"leave out {self.experiment.typed('--same-output')} if each level or launch writes another"
         if ROOT in record.tail:
             return f"add {ROOT} to the command, or set OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
         if record.status == "timeout":

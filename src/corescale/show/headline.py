@@ -267,6 +267,9 @@ def _unanswered(found: Recommendation) -> str:
         return "; ".join(filter(None, [none, _same(found.ineffective)]))
     if found.candidates and not found.measured:
         return text.clean(found.candidates[0].excluded or "no launch succeeded")
+    if found.candidates and all(one.excluded is not None for one in found.candidates):
+        each = (f"{label(one.configuration, found.ineffective)} {one.excluded}" for one in found.candidates)
+        return text.clean("; ".join(each))
     return ""
 
 
@@ -434,14 +437,20 @@ def _same(factors: Sequence[str]) -> str:
     return "; ".join([*said, *[f"the program does not read {' or '.join(others)}"] * bool(others)])
 
 
+def _alone(found: Recommendation) -> str:
+    """Why only the baseline is left; with the reason, if that excluded one configuration."""
+    others = [one for one in found.candidates if one.configuration != found.baseline]
+    why = f" ({label(others[0].configuration, found.ineffective)} {others[0].excluded})" if len(others) == 1 else ""
+    return f"all else is excluded{text.clean(why)}"
+
+
 def why_keep(found: Recommendation) -> str:
     """Why there is no certain gain from a change."""
     name, better = label(found.winner, found.ineffective), text.words(found.response).better
     if not found.others:
         return _same(found.ineffective) if found.same else "there is nothing else to try"
     if found.winner == found.baseline and found.proved:
-        alone = len(_allowed(found)) == 1
-        return "all else is excluded" if alone else f"nothing{_raced(found) or ' that was tried'} is {better}"
+        return f"nothing{_raced(found) or ' that was tried'} is {better}" if len(_allowed(found)) > 1 else _alone(found)
     if found.winner == found.baseline or found.gain is None:
         looks = found.winner != found.baseline and any(map(_looks_faster, _allowed(found)))
         which = "tried so far" if found.flaky is None else "that never failed so far"

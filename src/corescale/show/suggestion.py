@@ -84,6 +84,8 @@ def _after_tune(result: Result, found: Recommendation) -> str:
 
 def _undecided(result: Result, found: Recommendation) -> str:
     """What decides a race that is not decided."""
+    if all(one.excluded is not None for one in found.candidates):
+        return "make the program work, or add -i: launches may fail then"
     if found.step:
         return f"let the program report {text.amount_of(found.response)} in smaller steps"
     most = result.experiment.stop.confirm_pairs

@@ -176,6 +176,10 @@ class TestStop:
         assert should_stop(self.rule, [self.wide], 9, budget_spent=True).reason == "budget"
         assert should_stop(self.rule, [Interval(0.0, None, None, None, 5)], 8).reached_width is None
 
+    def test_a_number_of_blocks_that_was_asked_for_is_why_it_ends(self) -> None:
+        asked = Stop(rule="replicates", min_blocks=10, max_blocks=10, width=0.02)
+        assert should_stop(asked, [self.narrow], 10).reason == "blocks"
+
     def test_each_look_reserves_error(self) -> None:
         assert self.rule.reading_confidence == pytest.approx(0.96)
 

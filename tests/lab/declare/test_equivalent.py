@@ -77,3 +77,14 @@ def test_lines_set_what_is_read(experiment: Make) -> None:
     assert lines_set(ranks, ("PMIX_RANK",)) == {"PMIX_RANK"}, "of an MPI program nothing more"
     assert lines_set(ranks, ("OMP_PROC_BIND",)) == {*THREAD_VARIABLES, "OMP_PROC_BIND"}, "ranks may be elsewhere"
     assert to_set(by_variables, [record(by_variables, reads=None)]) is None
+
+
+def test_a_placeholder_behind_the_program_of_a_shell_command_chooses_no_program(experiment: Make) -> None:
+    def ways(line: str) -> int:
+        levels: dict[str, tuple[Level, ...]] = {"threads": (1, 2), "n": (1, 2)}
+        made = experiment(line, levels=levels)
+        shell = tuple(command.model_copy(update={"shell": True}) for command in made.commands)
+        return len(distinguishable(made.model_copy(update={"commands": shell}), frozenset()))
+
+    assert [ways(line) for line in ("sleep {n}; true", "cat x | sort -k {n}")] == [2, 2]
+    assert [ways(line) for line in ("./{n} x", "true; ./{n}", "cat x | ./a{n}", "if true; then {n}; fi")] == [4] * 4

@@ -99,7 +99,8 @@ class Rebuilt(Cancellable):
 
     def subject(self) -> dict[str, Any]:
         self.builds += 1
-        return {"programs": {"./kept": {"size": 1}, "./p": {"size": self.builds}}}
+        library = {f"lib{self.builds}.so": {"size": 1}}  # which only this build is linked with
+        return {"programs": {"./kept": {"size": 1}, "./p": {"size": self.builds}, **library}}
 
 
 @pytest.mark.parametrize(("launches", "error"), [(10, KeyboardInterrupt), (12, AfterwardsError)])

@@ -359,7 +359,8 @@ class Race:
         of = upper.get(self._columns[leader], np.zeros(found.raced.size))
         faster = (int(k) for k in np.argsort(found.mean, kind="stable") if found.raced[k] and of[k] > 0)
         proved = bound is not None and bound <= stop.within * (1 + 1e-9)
-        quantised = gain.quantised if gain is not None and gain.verdict is None else not proved and not self._open.any()
+        ended = found.allowed.any() and not proved and not self._open.any()
+        quantised = gain.quantised if gain is not None and gain.verdict is None else ended
         following, launched = self._next(), {record.configuration for record in self.records if record.timed}
         return RaceAnswer(
             baseline=self.now, leader=leader, bound=bound, confidence=stop.confidence, gain=gain,

@@ -47,6 +47,9 @@ def kind_of(name: str, placeholders: frozenset[str], where: str = "-f") -> str:
     """Which kind a factor's name means: a kind, a placeholder of the command, or a variable in capitals."""
     if name in KINDS and KINDS[name].named:
         return name
+    if name == "p":
+        what = "p is threads x ranks x nodes, and no factor"
+        raise UsageError(what, where=where, remedy="vary threads, or give the placeholder another name")
     if name in placeholders:
         return "parameter"
     if re.fullmatch(r"[A-Z_][A-Z0-9_]*", name):

@@ -224,7 +224,12 @@ class SpawningLauncher(Launcher):
         known = invocation.phase == "warmup" and (ranks or not self.starts_ranks)
         also = sources.warming_up() if known else ()
         record = self._watched(invocation, (*self._sources, *also))
-        return self._watched(invocation, self._sources) if also and record.status in BROKEN else record
+        if also and record.status in BROKEN:
+            record = self._watched(invocation, self._sources)
+        loaded = self._probes or self._launch_of(invocation.configuration, invocation.phase).preload
+        if record.status in BROKEN and loaded and (why := preload.sanitized(record.tail)):
+            raise preload.not_first(why)
+        return record
 
     def _watched(self, invocation: Invocation, watching: Sequence[sources.Source]) -> Record:
         """A launch with proved libraries. The traced launch may have failed at other levels, or by chance. So the first

@@ -72,6 +72,17 @@ def _state(process: int) -> str:
     return "X"
 
 
+def reap(processes: set[int]) -> None:
+    """Reaps those of these adopted processes of this session that have ended, and forgets all that are gone."""
+    session = os.getsid(0)
+    for pid in [*processes]:
+        with suppress(OSError):
+            process = _process(pid, Path(f"/proc/{pid}/stat").read_bytes())
+            if process.state == "Z" and process.session == session:
+                os.waitpid(pid, os.WNOHANG)
+    processes.intersection_update(children())
+
+
 def end(since: int, spared: Collection[int], *, of_this_session: bool = False) -> int:
     """Kills every adopted process that started at or after `since` in another session than this one, with its
     descendants; returns how many. `spared`: children that others take care of. `of_this_session`: also kill those of

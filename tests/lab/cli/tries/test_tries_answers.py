@@ -80,6 +80,23 @@ TRIES: tuple[Try, ...] = (
         "threads=1 n=1 is the fastest that meets the constraint, and threads=1 n=100 breaks it",
     ),
     (
+        "corescale scan -q -f p=1,2 -- sleep {p}",
+        2,
+        "corescale: -f: p is threads x ranks x nodes, and no factor; vary threads, or give the placeholder another",
+    ),
+    (
+        "printf '#!/bin/sh\\necho >> m4; test $(wc -l < m4) -lt 4\\n' > fails; chmod +x fails;"
+        " corescale tune -q --budget 10s --baseline v=1 -t 1 -f v=1,2 -- ./fails {v}",
+        3,
+        "no answer: threads=1 v=. failed with exit code 1; threads=1 v=. failed with exit code 1",
+    ),
+    (
+        "printf '(sleep 0.01 &)\\ncat /proc/$PPID/task/*/children | wc -w >> k\\n' > leaves;"
+        " corescale compare -q -r 12 --prepare 'sh leaves' true 'true a' >/dev/null 2>&1; sort -n k | tail -1",
+        0,
+        "[1-9]$",
+    ),
+    (
         "corescale scan -q --budget 1s -- sleep 100",
         3,
         "corescale: (threads=.|the program|no configuration succeeded; the last one) did not end, and was killed after"
