@@ -86,7 +86,8 @@ def test_known_parts_are_found(part: str, threads: int, system: str) -> None:
     truth = dict(TRUTHS[part, threads])
     if part == "imbalance" and threads == 2 and system not in ("openmp", "libomp"):
         truth[ENDED] = truth.pop(WAITS)  # the worker ends, and nobody waits for it
-    faultless(lambda: known(part, system, threads), lambda seen: _wrong(truth, seen.shares))
+    points = 2 * POINTS if part == "small" else POINTS  # the error of a call of 50 ns depends on the host
+    faultless(lambda: known(part, system, threads), lambda seen: _wrong(truth, seen.shares, points))
 
 
 def test_a_lock_that_is_asked_for_until_a_time_is_waited_for() -> None:
@@ -119,12 +120,12 @@ def test_four_threads_are_told_from_the_cores_that_they_wait_for(part: str, syst
     faultless(lambda: known(part, system, 4, SECOND / 2), wrong)
 
 
-def _wrong(truth: Mapping[str, float], shares: Mapping[str, float]) -> dict[str, float]:
-    """The shares of rows that are not within POINTS of their truth; the largest error is seen with `pytest -rP`."""
+def _wrong(truth: Mapping[str, float], shares: Mapping[str, float], points: float = POINTS) -> dict[str, float]:
+    """The shares of rows that are not within `points` of their truth; the largest error is seen with `pytest -rP`."""
     errors = {row: abs(share - truth.get(row, 0.0)) for row, share in shares.items()}
     worst = max(errors, key=lambda row: errors[row])
     print(f"largest error {errors[worst]:.1%}, in {worst}")
-    return {row: share for row, share in shares.items() if errors[row] > POINTS}
+    return {row: share for row, share in shares.items() if errors[row] > points}
 
 
 def test_the_rows_are_all_there_is() -> None:
