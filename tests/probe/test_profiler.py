@@ -25,7 +25,7 @@ from support.profiles import Seen, faultless, see, undisturbed
 SECOND = 0.5
 """CPU seconds that stand for one in the truths"""
 POINTS = 0.03
-"""error of a row that is allowed"""
+"""error of a row that is allowed; twice that for `small`, whose calls of 50 ns are off by more on some hosts"""
 ENDED = "absent (serial)"
 WAITS = "barrier and join wait"
 
@@ -86,8 +86,7 @@ def test_known_parts_are_found(part: str, threads: int, system: str) -> None:
     truth = dict(TRUTHS[part, threads])
     if part == "imbalance" and threads == 2 and system not in ("openmp", "libomp"):
         truth[ENDED] = truth.pop(WAITS)  # the worker ends, and nobody waits for it
-    points = 2 * POINTS if part == "small" else POINTS  # the error of a call of 50 ns depends on the host
-    faultless(lambda: known(part, system, threads), lambda seen: _wrong(truth, seen.shares, points))
+    faultless(lambda: known(part, system, threads), lambda seen: _wrong(truth, seen.shares, 1 + (part == "small")))
 
 
 def test_a_lock_that_is_asked_for_until_a_time_is_waited_for() -> None:
@@ -120,12 +119,12 @@ def test_four_threads_are_told_from_the_cores_that_they_wait_for(part: str, syst
     faultless(lambda: known(part, system, 4, SECOND / 2), wrong)
 
 
-def _wrong(truth: Mapping[str, float], shares: Mapping[str, float], points: float = POINTS) -> dict[str, float]:
-    """The shares of rows that are not within `points` of their truth; the largest error is seen with `pytest -rP`."""
+def _wrong(truth: Mapping[str, float], shares: Mapping[str, float], factor: int = 1) -> dict[str, float]:
+    """The shares of rows that are not within `factor` times POINTS of their truth; the largest error is seen with `pytest -rP`."""
     errors = {row: abs(share - truth.get(row, 0.0)) for row, share in shares.items()}
     worst = max(errors, key=lambda row: errors[row])
     print(f"largest error {errors[worst]:.1%}, in {worst}")
-    return {row: share for row, share in shares.items() if errors[row] > points}
+    return {row: share for row, share in shares.items() if errors[row] > factor * POINTS}
 
 
 def test_the_rows_are_all_there_is() -> None:
