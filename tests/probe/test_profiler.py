@@ -120,7 +120,7 @@ def test_four_threads_are_told_from_the_cores_that_they_wait_for(part: str, syst
 
 
 def _wrong(truth: Mapping[str, float], shares: Mapping[str, float], factor: int = 1) -> dict[str, float]:
-    """The shares of rows that are not within `factor` times POINTS of their truth; the largest error is seen with `pytest -rP`."""
+    """The shares of rows that are off by more than `factor` times POINTS; `pytest -rP` shows the largest error."""
     errors = {row: abs(share - truth.get(row, 0.0)) for row, share in shares.items()}
     worst = max(errors, key=lambda row: errors[row])
     print(f"largest error {errors[worst]:.1%}, in {worst}")
