@@ -151,6 +151,10 @@ def test_a_runs_verdicts_enter_the_ledger_and_a_run_of_another_study_does_not(
     refused(inside(*again), ExitCode.USAGE, "would undo 1 verdict that an earlier run decided, thrice", "--replace")
     assert (folder / "verdicts.csv").read_text() == earlier
     assert inside(*again, "--replace").stdout == recorded.stdout
+    shutil.copytree(ran, folder / "two")
+    about = json.loads((ran / "environment.json").read_text())
+    (folder / "two" / "environment.json").write_text(json.dumps({**about, "changed": ["./p"]}))
+    refused(inside("study", "claims", "two", "--machine", "mine"), ExitCode.USAGE, "is of no one build: ./p changed")
 
 
 def test_changed_outputs_are_shown_over_the_same_records(ran: Path, folder: Path, inside: Inside) -> None:
