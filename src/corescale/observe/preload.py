@@ -62,7 +62,7 @@ def judged(reports: Iterable[SpawnReport], scratch: Scratch) -> list[str]:
     return [judge(each, scratch.launch.preload, detected) for each in reports]
 
 
-def sanitized(said: str) -> str:
+def refused(said: str) -> str:
     """Why a program failed with a preloaded library, by what it wrote, if it is built with a sanitizer; else empty."""
     return f"it is built with a sanitizer, and {found[0]}" if (found := _FIRST.search(said)) else ""
 
@@ -81,7 +81,7 @@ def judge(report: SpawnReport, libraries: Iterable[Path], detected: Sequence[Sig
         remedy = f"{report.trouble or 'no trace'}; allow ptrace"
         raise PreloadError("the program's preloaded libraries cannot be verified", where="preload", remedy=remedy)
     programs = [program for program in report.proof if not program.replaced]
-    if why := sanitized(report.tail):
+    if why := refused(report.tail):
         raise not_first(why)
     for library in libraries:
         _must_be_inside(library, programs, report.tail)

@@ -82,7 +82,7 @@ def profiled(
         if not_started(report):
             what = report.trouble or ending(report)
             raise ProgramError(what, where=launch.argv[0], remedy=LACKED.get(report.step or "", "run it by itself"))
-        if not unloadable and (why := preload.sanitized(report.tail)):
+        if not unloadable and (why := preload.refused(report.tail)):
             return profiled(launch, processors, timeout, stdin, ranked, note, why)
         said = sources.read(SAID, scratch, succeeded=False)
         killed = report.wall if report.status in ("signal", "timeout") else 0.0

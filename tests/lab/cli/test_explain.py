@@ -26,6 +26,7 @@ from corescale.errors import ExitCode, InconclusiveError
 from corescale.machine import Machine
 from corescale.observe import store
 from corescale.show.charts import of_explain
+from support import sanitizers
 from support.commands import corescale, refused
 
 KNOWN = str(native.find("known_truth"))
@@ -269,14 +270,10 @@ def test_a_static_program_shows_what_the_kernel_accounts_and_why_no_more(tmp_pat
     assert found["rows"]["computing"]["share"] > 0
 
 
-@pytest.mark.parametrize(("option", "name"), [("address", "AddressSanitizer"), ("thread", "ThreadSanitizer")])
+@sanitizers.SANITIZERS
 def test_the_profiler_is_left_out_of_what_gccs_sanitizers_are_in(option: str, name: str, tmp_path: Path) -> None:
     """They end a program into which another library is loaded first."""
-    program, source = tmp_path / "built", tmp_path / "source.c"
-    source.write_text("int main(void) { for (volatile int k = 0; k < 20000000; ++k); return 0; }\n")
-    command = ["gcc", f"-fsanitize={option}", "-o", str(program), str(source)]
-    if subprocess.run(command, capture_output=True, check=False).returncode:
-        pytest.skip(f"no gcc with {name}")
+    program = sanitizers.built(tmp_path, option, "for (volatile int k = 0; k < 20000000; ++k);")
     if subprocess.run([program], capture_output=True, check=False).returncode:
         pytest.skip(f"{name} runs no program here")
     found = explained("-t", "1", "--", str(program), cwd=tmp_path)

@@ -16,6 +16,7 @@ from corescale.declare.grid import baseline, configurations
 from corescale.declare.request import ScanRequest, TuneRequest
 from corescale.errors import ExitCode
 from corescale.machine import Machine
+from support import sanitizers
 from support.commands import answered, corescale, refused
 from support.trees import RECORDED, recorded
 
@@ -132,13 +133,9 @@ def test_a_static_program_has_what_it_reads_of_the_c_librarys_settings(tmp_path:
     assert any(reason.startswith("allocator: ") for reason in left_out)
 
 
-@pytest.mark.parametrize(("option", "name"), [("address", "AddressSanitizer"), ("thread", "ThreadSanitizer")])
+@sanitizers.SANITIZERS
 def test_nothing_is_preloaded_before_gccs_sanitizers(option: str, name: str, tmp_path: Path) -> None:
-    program, source = tmp_path / "built", tmp_path / "source.c"
-    source.write_text("int main(void) { return 0; }\n")
-    command = ["gcc", f"-fsanitize={option}", "-o", str(program), str(source)]
-    if subprocess.run(command, capture_output=True, check=False).returncode:
-        pytest.skip(f"no gcc with {name}")
+    program = sanitizers.built(tmp_path, option, "")
     names, left_out = space.usual([str(program)], space.no_preload([str(program)]))
     assert "allocator" not in names
     assert any(name in reason for reason in left_out)

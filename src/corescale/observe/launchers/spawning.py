@@ -227,7 +227,7 @@ class SpawningLauncher(Launcher):
         if also and record.status in BROKEN:
             record = self._watched(invocation, self._sources)
         loaded = self._probes or self._launch_of(invocation.configuration, invocation.phase).preload
-        if record.status in BROKEN and loaded and (why := preload.sanitized(record.tail)):
+        if record.status in BROKEN and loaded and (why := preload.refused(record.tail)):
             raise preload.not_first(why)
         return record
 
