@@ -19,6 +19,16 @@ from elftools.elf.sections import SymbolTableSection
 def refusal(path: Path) -> str | None:
     """Why `path` cannot be preloaded into programs of this machine, or None if it can."""
     try:
+        seen = path.stat()
+        return _refusal(path, (seen.st_dev, seen.st_ino, seen.st_size, seen.st_mtime_ns))
+    except OSError as error:
+        return (error.strerror or "cannot be read").lower()
+
+
+@cache
+def _refusal(path: Path, _seen: tuple[int, ...]) -> str | None:
+    """The same, read once for each state of a file. Raises OSError if it cannot be read."""
+    try:
         with path.open("rb") as file:
             found = ELFFile(file)
             flags = (tag.entry.d_val for tag in _dynamic(found, "DT_FLAGS_1"))
@@ -26,8 +36,6 @@ def refusal(path: Path) -> str | None:
             if found["e_type"] != "ET_DYN" or executable:
                 return "an executable or object file, no shared object"
             target = _target(found)
-    except OSError as error:
-        return (error.strerror or "cannot be read").lower()
     except (ELFError, ValueError):
         return "no shared object"
     return None if target == _native() else "a shared object for another kind of machine"
