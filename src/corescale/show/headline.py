@@ -240,14 +240,14 @@ def _recommended(found: Recommendation) -> str:
         return said
     if why := _unanswered(found):
         return f"no answer: {why}"
-    bound = _bound(found)
-    gains = found.decided and not found.keep_baseline
-    near = "" if bound is None else nearness(bound, found.confidence, _raced(found), beside=gains)
     rest = _rest(found)
     if not found.decided:
-        ends = _others(found) + _quantised(found) + rest
-        return f"not decided{f', {near}' if near else ''}: {why_keep(found)}{ends}"
+        return f"not decided: {why_keep(found)}{_others(found)}{_quantised(found)}{rest}"
+    bound = _bound(found)
+    near = "" if bound is None else nearness(bound, found.confidence, _raced(found), beside=not found.keep_baseline)
     if found.keep_baseline:
+        if near and found.winner == found.baseline and found.proved:
+            return f"keep {current(found.untyped)}: it is {near}{rest}"
         return f"keep {current(found.untyped)}{f', {near}' if near else ''}: {why_keep(found)}{rest}"
     assert found.gain is not None, "a change is recommended only after confirmation"
     gain = text.multiple(found.gain, found.response)
@@ -555,16 +555,26 @@ def stop(result: Result) -> str:
         return f"{amount}; every interval within {wanted}"
     ends = {"budget": _spent(result), "interrupted": "interrupted", "decided": "every finding is decided"}
     why = ends.get(str(decision.reason), "all blocks made")
-    width = _bound(result.conclusion) if isinstance(result.conclusion, Recommendation) else decision.reached_width
-    short = "" if width is None or not asked.width < width <= text.BOUND else text.at_most(width)
-    return f"{amount}; {why}" + (f" at {short}, not at the {wanted} wanted" if short else "")
+    found = result.conclusion
+    width = _bound(found) if isinstance(found, Recommendation) else decision.reached_width
+    if width is None or not asked.width < width <= text.BOUND:
+        return f"{amount}; {why}"
+    if isinstance(found, Recommendation):
+        return f"{amount}; {why}: {_chosen(found)} is {nearness(width, found.confidence)}, {wanted} wanted"
+    return f"{amount}; {why} at {text.at_most(width)}, not at the {wanted} wanted"
+
+
+def _chosen(found: Recommendation) -> str:
+    """The launch to use in a sentence."""
+    return current(found.untyped) if found.keep_baseline else label(found.winner, found.ineffective)
 
 
 def _spent(result: Result) -> str:
-    """`budget spent (launches took 1.2 ms of 2 s)`; the time of launches is given if it is less than half."""
+    """`budget spent (launches took 1.2 ms of 2 s, checks ...)`; the time of launches is given if it is below half."""
     budget, took = result.experiment.stop.budget, sum(record.wall for record in result.records)
     small = budget is not None and took < budget / 2
-    return "budget spent" + (f" (launches took {text.seconds(took)} of {budget:g} s)" if small else "")
+    rest = ", checks and start-up the rest"
+    return "budget spent" + (f" (launches took {text.seconds(took)} of {budget:g} s{rest})" if small else "")
 
 
 def too_few(result: Result) -> str:

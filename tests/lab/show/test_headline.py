@@ -90,7 +90,8 @@ def test_a_command_may_be_called_serial() -> None:
 
 
 @pytest.mark.parametrize(
-    ("budget", "said"), [("4x", "not decided: nothing tried so far"), ("none", "keep your current launch, the")]
+    ("budget", "said"),
+    [("4x", "not decided: nothing tried so far"), ("none", "keep your current launch: it is the best")],
 )
 def test_a_tune_of_few_launches_decides_nothing(budget: str, said: str) -> None:
     experiment = command_line.tune(TuneRequest(threads="1,2", budget=budget), ["x"], MACHINE)
@@ -143,7 +144,6 @@ def test_a_pair_without_an_interval_is_neither_in_the_first_line_nor_in_the_tabl
     assert row.ratio.estimate == pytest.approx(1, abs=0.02)
     said = recommendation(found)
     assert said.endswith("threads=2 looks as fast as your current launch, but there is no 95% interval")
-    assert "of the best" in said
 
 
 def test_a_launch_that_failed_too_often_is_not_to_be_used() -> None:
@@ -207,7 +207,10 @@ def test_several_layouts_of_two_p_print_no_model() -> None:
 
 
 def test_a_spent_budget_says_what_launches_took_if_that_is_less_than_half() -> None:
-    for budget, said in (("100s", "budget spent (launches took 12.0 s of 100 s)"), ("20s", "budget spent")):
+    for budget, said in (
+        ("100s", "budget spent (launches took 12.0 s of 100 s, checks and start-up the rest)"),
+        ("20s", "budget spent"),
+    ):
         experiment = command_line.scan(ScanRequest(threads="1,2", budget=budget), ["x"], MACHINE)
         each = enumerate(configurations(experiment))
         made = [play_record(c, 1.0, block=k, order=o) for o, c in each for k in range(6)]
