@@ -42,6 +42,8 @@ def frame(
     known: dict[Configuration, Mapping[str, Level]] = {
         chosen: parameters(experiment, chosen) for chosen in dict.fromkeys(record.configuration for record in timed)
     }
+    draws = {level: k for f in experiment.factors if f.name == experiment.study.samples
+             for k, level in enumerate(f.levels, 1)}  # fmt: skip
     rows = [
         dict(record.metrics)
         | dict(known[record.configuration])
@@ -50,7 +52,10 @@ def frame(
             "time": record.response(experiment.response),
             "peak_memory": (record.peak_memory if record.peak_memory_kind == kind else 0) or math.nan,
             "effective_cores": record.effective_cores,
-            "replicate": blocks[record.configuration.get("machine")][record.block],
+            "replicate": draws.get(
+                record.configuration.get(experiment.study.samples),
+                blocks[record.configuration.get("machine")][record.block],
+            ),
             "order": order,
             "machine": record.configuration.get("machine") or machine,
             "status": record.status,

@@ -111,6 +111,16 @@ def t_quantile(n: int, confidence: float) -> float | None:
     return None if n < fewest_blocks(confidence) else float(scipy.special.stdtrit(n - 1, (1 + confidence) / 2))
 
 
+def mean_interval(samples: npt.ArrayLike, confidence: float = 0.95) -> Interval:
+    """Mean of independent samples with its t interval, for samples that need not be symmetric, as ranks suppose."""
+    values = finite(samples)
+    n, mean = values.size, float(values.mean()) if values.size else math.nan
+    if (width := t_quantile(n, confidence)) is None:
+        return Interval(mean, None, None, None, n)
+    half = width * float(values.std(ddof=1)) / math.sqrt(n)
+    return Interval(mean, mean - half, mean + half, confidence, n)
+
+
 def share(part: int, whole: int, confidence: float = 0.95) -> Interval:
     """The share `part` of `whole` that were drawn independently, `whole` above 0 (Wilson 1927)."""
     z = float(scipy.special.ndtri((1 + confidence) / 2))

@@ -145,6 +145,8 @@ class Presentation(Model):
     outputs: tuple[Output, ...] = ()
     agree: Mapping[str, tuple[str, ...]] = {}
     """metrics that have one value wherever these factors and derived parameters are equal"""
+    samples: str = ""
+    """the factor whose levels are random draws: outputs take its levels, and not blocks, as replicates"""
     bandwidth: Mapping[str, float] = {}
     """bytes a second that one core reads from memory, as calibrated, by machine; '' if there is only one machine"""
 

@@ -26,7 +26,7 @@ BUILT_IN: dict[str, str] = {
     "peak_memory": "bytes",
     "effective_cores": "CPU time / wall time",
     "scatter": "how far time is off the median of its configuration on that machine, as a share of it",
-    "replicate": "number of the block, from 1: launches that share it were measured within minutes of each other",
+    "replicate": "number of the block, or of the level of `samples`, from 1",
     "order": "place of the launch in the whole run, from 1",
     "machine": "name of the machine",
     "bandwidth": "bytes a second that one core reads from memory, by corescale calibrate; empty where it was not run",

@@ -142,6 +142,7 @@ WRONG = [
     ('rule = "replicates"', 'rule = "replicate"', 17, "did you mean 'replicates'?"),
     ("replicates = 6", "replicates = 0", 18, "greater than or equal to 1"),
     ("replicates = 6\n", "", 16, "go together"),
+    ('title = "Sleeping"', 'title = ""\nsamples = "laod"', 2, "samples: no factor 'laod'; did you mean 'load'?"),
     ("{length}", "{lenght}", 2, "unknown placeholder {lenght}; did you mean {length}?"),
     ('work = "threads * load"', 'work = "thread * load"', 10, "derived.work: unknown name 'thread'"),
     ('"threads * load"', '"length"', 9, "a cycle"),

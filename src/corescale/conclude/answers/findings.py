@@ -2,7 +2,8 @@
 """Whether a declared statement holds: the ratio y(a) / y(b) within blocks, or the difference, from one interval.
 
 In each block, at each level of every factor that neither side names, the sides differ by their mean logarithms; these
-differences are averaged. So each block gives one number, with the signed-rank interval of docs/measuring.md.
+differences are averaged. So each block gives one number, with the signed-rank interval of docs/measuring.md. Levels of
+`samples` take the place of blocks, with a t interval: random draws need not be symmetric.
 
 The mean over those levels is shown, but it proves nothing about each level. What intervals prove is in
 claim_verdicts.py. Findings along a factor are in thresholds.py.
@@ -98,7 +99,7 @@ def _marked(found: "pd.DataFrame", experiment: Experiment, finding: Finding) -> 
     and `_at` names those that vary. One pass over all launches is far cheaper than one for each answer.
     """
     reads = {*BLOCK, "status", "oversubscribed", "p", "bandwidth", *finding.used()}
-    apart = {*finding.a, *(finding.b or ()), *finding.each, *BLOCK}
+    apart = {*finding.a, *(finding.b or ()), *finding.each, *BLOCK, experiment.study.samples}
     cell = [factor.name for factor in experiment.factors if factor.name not in apart]
     marked = found[[name for name in found if name in reads or name in cell]]
     good = marked[marked["status"] == "ok"]
@@ -169,9 +170,10 @@ def _answer(
     confidence = experiment.stop.confidence
     shown = float if finding.difference else math.exp
     named = dict(zip(compared["_cell"], compared["_at"], strict=True))
-    ratio = stats.hodges_lehmann(table.mean(axis=0), confidence).map(shown)
-    found = {named[k]: stats.hodges_lehmann(row, confidence).map(shown) for k, row in zip(cells, table, strict=True)}
-    shared = [stats.hodges_lehmann(row, 1 - (1 - confidence) / len(table)).map(shown) for row in table]
+    interval = stats.mean_interval if experiment.study.samples else stats.hodges_lehmann
+    ratio = interval(table.mean(axis=0), confidence).map(shown)
+    found = {named[k]: interval(row, confidence).map(shown) for k, row in zip(cells, table, strict=True)}
+    shared = [interval(row, 1 - (1 - confidence) / len(table)).map(shown) for row in table]
     verdict = judged(finding, ratio, list(found.values()), shared)
     scattered = table.mean(axis=0, keepdims=True) if finding.general else table
     return Answer(

@@ -85,7 +85,7 @@ def configurations(
     bars: str = "",
 ) -> Configurations:
     """The launches of these rows, all of which have the levels `at`; raises UsageError for a factor without a value."""
-    names = [factor.name for factor in experiment.factors if factor.name not in at]
+    names = [f.name for f in experiment.factors if f.name not in {*at, experiment.study.samples}]
     apart = tuple(name for name in names if name not in experiment.makes_p)
     values = rows[y].astype("float64")
     rows = rows.assign(_log=values.where(values > 0).map(np.log, na_action="ignore"))

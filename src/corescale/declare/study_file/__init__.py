@@ -89,7 +89,7 @@ def presentation(path: Path, made: Experiment, machine: Machine) -> Experiment:
     return made.model_copy(update={"verb": verb, "study": study, "scaling": scaling})
 
 
-AS_SHOWN = ("title", "source", "agree", "columns")
+AS_SHOWN = ("title", "source", "agree", "samples", "columns")
 """The fields that a study file shares with Presentation."""
 
 

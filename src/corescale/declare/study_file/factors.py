@@ -141,6 +141,11 @@ def check(made: Experiment, machine: Machine, declared: Sequence[Mapping[str, Fa
         raise UsageError(
             "leaves out the baseline, with which others are compared", where="omit", remedy="see [baseline]"
         )
+    if made.study.samples:
+        must_be(made.study.samples, {factor.name for factor in made.factors}, "factor", "samples")
+        if made.stop.rule != "replicates":
+            remedy = "write rule = \"replicates\" below [stop], and give the factor more levels"
+            raise UsageError("levels are fixed, so a stop rule adds none", where="samples", remedy=remedy)
     names = {*BUILT_IN, *(factor.name for factor in made.factors), *(one.name for one in made.along)}
     names |= {*made.derived, *made.metrics}
     formulas = {name: arithmetic.parse(text, f"columns.{name}") for name, text in made.study.columns.items()}

@@ -105,6 +105,9 @@ class StudyFile(Launching):
     """levels of the baseline, for factors where it is not the first level (for threads, the largest)"""
     agree: Mapping[str, tuple[str, ...]] = {}
     """metrics that must have one value at equal levels of these factors and derived parameters: state = ["work"]"""
+    samples: str = ""
+    """a factor whose levels are random draws, such as the seeds of a simulation: outputs take each level, and not each
+    block, as a replicate"""
     constraints: tuple[str, ...] = ()
     """bounds on metrics, as "bytes <= 1.02*baseline" """
     weak: Weak | None = None

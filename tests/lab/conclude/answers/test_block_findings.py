@@ -223,7 +223,7 @@ def test_single_iterations_are_compared_with_blocks_of_which_each_thread_has_sev
 def simulated(name: str, metrics: Callable[[Configuration], dict[str, float]]) -> set[tuple[Level, ...]]:
     """What the simulated study says, by the level of `each`."""
     made = declared(machine(1, 2), "block_size_simulated")
-    records = [record(c, 1.0, block=k, metrics=metrics(c)) for k in range(8) for c in configurations(made)]
+    records = [record(c, 1.0, block=k, metrics=metrics(c)) for k in range(2) for c in configurations(made)]
     finding = next(one for one in made.study.outputs if isinstance(one, Finding) and one.name == name)
     return {(*one.at.values(), one.verdict) for one in answers(frame(records, made), made, finding)}
 
@@ -250,14 +250,16 @@ SIMULATED = {
 
 @pytest.mark.parametrize("name", SIMULATED)
 def test_simulated_best_blocks_are_compared_for_each_unevenness(name: str) -> None:
-    """One way on even cores, the other on uneven ones; one loop of eight alone shows nothing."""
+    """In all loops on even cores, in every other one at 10%, in one at 20%. Repeated launches of a loop prove nothing."""
     case, best = SIMULATED[name]
 
     def metrics(c: Configuration) -> dict[str, float]:
-        planted = c["case"] == case and (c["uneven"] == 0 or (c["uneven"] == 0.1 and c["seed"] == 1))
+        seed = int(c["seed"])
+        planted = c["case"] == case and seed in {0: range(1, 41), 0.1: range(1, 41, 2), 0.2: [1]}.get(c["uneven"], [])
         return {"at_once": float(best if planted else 16), "seconds": 1e-4}
 
-    assert simulated(name, metrics) == {(0, "holds")} | {(u, "does not hold") for u in (0.1, 0.2, 0.3)}
+    expected = {(0, "holds"), (0.1, "open"), (0.2, "does not hold"), (0.3, "does not hold")}
+    assert simulated(name, metrics) == expected
 
 
 def test_several_and_general_are_two_claims() -> None:
