@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 
 from corescale.api.interference import must_not_disturb
-from corescale.conclude.forecast import half, to_seal
-from corescale.conclude.policy import Halved, too_few, uniform
+from corescale.conclude.forecast import to_seal
+from corescale.conclude.policy import too_few, uniform
 from corescale.conclude.race.race import Race
 from corescale.declare.experiment import Experiment
 from corescale.declare.request import RunRequest
@@ -41,9 +41,7 @@ def policy_of(experiment: Experiment, folder: store.Folder) -> loop.Policy:
     """The policy that chooses the next block: a race, or blocks of all configurations."""
     if experiment.stop.rule == "race":
         return Race(experiment)
-    if experiment.scaling.seal:
-        return Halved(experiment, half(experiment), partial(_seal, experiment, folder))
-    return uniform(experiment)
+    return uniform(experiment, partial(_seal, experiment, folder))
 
 
 def _seal(experiment: Experiment, folder: store.Folder) -> None:

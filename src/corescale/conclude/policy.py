@@ -14,6 +14,7 @@ from typing import Literal
 from corescale.conclude.answers.study import Said, every_answer, open_ones, together
 from corescale.conclude.answers.verdict import compare
 from corescale.conclude.budget import Budget
+from corescale.conclude.forecast import half
 from corescale.conclude.race.race import Race
 from corescale.conclude.response import table
 from corescale.conclude.stats import Interval, bonferroni, fewest_blocks, hodges_lehmann
@@ -156,11 +157,9 @@ class Halved(Uniform):
     `between`: called before each of the uniform blocks.
     """
 
-    def __init__(
-        self, experiment: Experiment, small: tuple[Configuration, ...], between: Callable[[], None] = lambda: None
-    ) -> None:
+    def __init__(self, experiment: Experiment, between: Callable[[], None] = lambda: None) -> None:
         super().__init__(experiment)
-        self._small, self._early, self._between = small, set[int](), between
+        self._small, self._early, self._between = half(experiment), set[int](), between
         self._first = max(fewest_blocks(experiment.stop.reading_confidence), experiment.stop.min_blocks)
 
     def add(self, record: Record) -> None:
@@ -186,8 +185,11 @@ UNIFORM: Mapping[str, type[Uniform]] = {"decided": Decided, "calm": Undisturbed}
 """stop rules with a policy of their own, which launches all configurations"""
 
 
-def uniform(experiment: Experiment) -> Uniform:
-    """The policy that launches blocks of all configurations until the experiment's rule ends them."""
+def uniform(experiment: Experiment, between: Callable[[], None] = lambda: None) -> Uniform:
+    """The policy that launches blocks of all configurations until the experiment's rule ends them. `between`: called
+    before the blocks that follow a sealed forecast."""
+    if experiment.scaling.seal:
+        return Halved(experiment, between)
     return UNIFORM.get(experiment.stop.rule, Uniform)(experiment)
 
 

@@ -92,7 +92,7 @@ def run(
     """
     began, watcher = time.monotonic() if began is None else began, watcher or Watcher()
     try:
-        launcher.open(watcher.note)
+        launcher.open(watcher.note, began)
         subject = launcher.subject()
         store.start(subject)
         launcher.recall(store.records)

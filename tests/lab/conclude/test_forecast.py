@@ -6,7 +6,7 @@ import dataclasses
 import pytest
 
 from corescale.conclude import forecast
-from corescale.conclude.policy import Halved, Uniform
+from corescale.conclude.policy import Uniform, uniform
 from corescale.declare import command_line
 from corescale.declare.experiment import Baseline, Experiment, Scaling
 from corescale.declare.request import ScanRequest
@@ -62,7 +62,7 @@ def test_the_track_record_notices_a_model_that_breaks() -> None:
 def test_a_sealed_forecast_is_scored_by_what_came_later() -> None:
     asked = experiment().model_copy(update={"scaling": Scaling(seal=True), "baseline": Baseline(returns=False)})
     for truth, covered in ((amdahl, True), (breaking, False)):
-        made = play(asked, truth, Halved(asked, forecast.half(asked)))
+        made = play(asked, truth, uniform(asked))
         early = [record for record in made if record.block < 8]
         assert {record.configuration.layout.p for record in early} == {1, 2, 3, 4}
         assert {record.configuration.layout.p for record in made[len(early) :]} == {1, 2, 3, 4, 8}

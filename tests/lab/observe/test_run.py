@@ -300,7 +300,7 @@ def test_a_failing_open_closes_the_launcher(opened: Any, experiment: Make) -> No
     e = experiment()
 
     class Unopened(Cancellable):
-        def open(self, note: Any) -> None:
+        def open(self, note: Any, began: float | None = None) -> None:
             raise CorescaleError("no")
 
     launcher = Unopened(e, Landscape()).fail_at(0, RuntimeError())

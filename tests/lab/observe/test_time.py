@@ -45,25 +45,22 @@ class Notes(Watcher):
 def test_what_is_left_of_a_budget(experiment: Make) -> None:
     clock = [1000.0]
     timeouts = Timeouts(typed(10), lambda: clock[0])
-    timeouts.begin()
-    assert timeouts.left == timeouts.of_a_launch == pytest.approx(OVERRUN * 10)
+    timeouts.begin(999.0)
+    assert timeouts.left == pytest.approx(OVERRUN * 10 - 1)
     clock[0] += 8
-    assert timeouts.left == pytest.approx(OVERRUN * 10 - 8)
-    assert timeouts.of_a_launch == 10, "the first launch tells what a launch takes"
-    timeouts.launched()
-    assert timeouts.of_a_launch == timeouts.left
+    assert timeouts.left == pytest.approx(OVERRUN * 10 - 9)
     clock[0] += 100
-    assert (timeouts.left, timeouts.of_a_launch, timeouts.whole) == (LEAST, LEAST, 10)
+    assert (timeouts.left, timeouts.whole) == (LEAST, 10)
     timeouts.begin()
     timeouts.recall([record(baseline(experiment()), 4.0)])
-    assert timeouts.of_a_launch == pytest.approx(OVERRUN * 10 - 4), "an earlier try took its launches"
+    assert timeouts.left == pytest.approx(OVERRUN * 10 - 4), "an earlier try took its launches"
 
 
 def test_what_nobody_typed_ends_nothing() -> None:
     for stop in (Stop(budget=10), Stop()):
         timeouts = Timeouts(stop, lambda: 5.0)
         timeouts.begin()
-        assert timeouts.left == timeouts.of_a_launch == timeouts.whole == math.inf
+        assert timeouts.left == timeouts.whole == math.inf
 
 
 @pytest.mark.parametrize("stop", [typed(2000), Stop(budget=2000, rule="race")])

@@ -23,6 +23,7 @@ from corescale.conclude.warnings import memory_kind
 from corescale.declare.equivalent import Unread, detected, unread
 from corescale.declare.experiment import Experiment
 from corescale.declare.grid import baseline, configurations
+from corescale.declare.metric_sources import UNKEYED
 from corescale.endings import outcome
 from corescale.records import Configuration, Level, Record
 
@@ -38,7 +39,7 @@ class Row:
     """median of the response; seconds if the response is a time"""
     speedup: Interval
     efficiency: Interval
-    """NaN, as is the overhead, if p is not known"""
+    """NaN, as is the overhead, if p is not known, or if the response is a CPU time, a memory or a size"""
     overhead: Interval
     effective_cores: float
     """median CPU time / wall time; NaN if unknown, or if every launch failed"""
@@ -230,6 +231,7 @@ def row(seen: Seen, configuration: Configuration, reference: Configuration) -> R
         ratio = widened(ratio, times, reference, configuration, seen.step)
     grows = math.log(p / p_ref) if experiment.scaling.weak else 0.0
     counted, unknown = bool(experiment.makes_p), Interval(math.nan, None, None, None, 0)
+    elapses = counted and experiment.metrics.get(experiment.response.removeprefix("metric:")) not in UNKEYED
     ratio, ways = ratio.map(lambda r: r + grows), {outcome(record) for record in launches}
     return Row(
         configuration=configuration,
@@ -237,8 +239,8 @@ def row(seen: Seen, configuration: Configuration, reference: Configuration) -> R
         p=p,
         time=stats.median_interval(times.column(configuration), experiment.stop.confidence),
         speedup=stats.speedup(ratio),
-        efficiency=stats.efficiency(ratio, p_ref, p) if counted else unknown,
-        overhead=stats.overhead(ratio, p_ref, p) if counted else unknown,
+        efficiency=stats.efficiency(ratio, p_ref, p) if elapses else unknown,
+        overhead=stats.overhead(ratio, p_ref, p) if elapses else unknown,
         counted=counted,
         effective_cores=median([record.effective_cores for record in launches if record.ok]),
         peak_memory=max((each.peak_memory for each in launches if each.peak_memory_kind == seen.memory), default=0),

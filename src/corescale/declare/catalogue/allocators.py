@@ -119,6 +119,8 @@ def remedy_for(name: str) -> str:
 
 def _by_path(path: Path) -> Path:
     reason = "no such file" if not paths.exists(path) else elf.refusal(path)
+    if reason is None and not elf.defined(path, ["malloc"], ".dynsym"):
+        reason = "a library without malloc"
     if any(c.isspace() or c == ":" for c in str(path.absolute())):
         reason = "a blank or colon in its path, which LD_PRELOAD cannot carry"
     if reason is not None:

@@ -144,7 +144,7 @@ def check(made: Experiment, machine: Machine, declared: Sequence[Mapping[str, Fa
     if made.study.samples:
         must_be(made.study.samples, {factor.name for factor in made.factors}, "factor", "samples")
         if made.stop.rule != "replicates":
-            remedy = "write rule = \"replicates\" below [stop], and give the factor more levels"
+            remedy = 'write rule = "replicates" below [stop], and give the factor more levels'
             raise UsageError("levels are fixed, so a stop rule adds none", where="samples", remedy=remedy)
     names = {*BUILT_IN, *(factor.name for factor in made.factors), *(one.name for one in made.along)}
     names |= {*made.derived, *made.metrics}

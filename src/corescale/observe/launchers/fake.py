@@ -58,7 +58,7 @@ class Fake(Launcher):
         del layout
         return None
 
-    def open(self, note: Callable[[str], None]) -> None:
+    def open(self, note: Callable[[str], None], began: float | None = None) -> None:
         note("fake: nothing is launched, every number comes from a landscape")
 
     def recall(self, history: Sequence[Record]) -> None:

@@ -52,8 +52,9 @@ class Launcher(ABC):
         """Why it cannot start that many ranks, nodes and threads here; None if it can."""
 
     @abstractmethod
-    def open(self, note: Callable[[str], None]) -> None:
-        """Called before the first launch; `note` takes what a person should know. Raises ProgramError."""
+    def open(self, note: Callable[[str], None], began: float | None = None) -> None:
+        """Called before the first launch; `note` takes what a person should know. `began`: start of the budget, by the
+        monotonic clock. Raises ProgramError."""
 
     @abstractmethod
     def recall(self, history: Sequence[Record]) -> None:

@@ -101,8 +101,8 @@ class Simgrid(SpawningLauncher):
         del layout
         return None if simulator() else f"needs SimGrid, and smpirun is not here ({INSTALL})"
 
-    def open(self, note: Callable[[str], None]) -> None:
-        super().open(note)
+    def open(self, note: Callable[[str], None], began: float | None = None) -> None:
+        super().open(note, began)
         for words in self._commands():
             content = _content(environment.locate(words[0]))
             if LIBRARY not in content or not content.startswith(ELF):

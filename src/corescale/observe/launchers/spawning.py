@@ -85,7 +85,7 @@ class SpawningLauncher(Launcher):
     def ended(self, report: SpawnReport, scratch: Scratch) -> tuple[SpawnReport, Mapping[int, SpawnReport]]:
         """How a launch ended, and what each rank gave. `report` is about the process that was spawned."""
 
-    def open(self, note: Callable[[str], None]) -> None:
+    def open(self, note: Callable[[str], None], began: float | None = None) -> None:
         self._note = note
         if not paths.exists("/proc/self") or str(Path("/proc/self").readlink()) != str(os.getpid()):
             what = "does not show this process, so that what a launch leaves could not be found and ended"
@@ -95,7 +95,7 @@ class SpawningLauncher(Launcher):
         orphans.adopt()
         hooks.must_start(self._experiment)
         self._is_set_up = True
-        self._timeouts.begin()
+        self._timeouts.begin(began)
         self._hooks.set_up(self._timeouts.whole)
         if not self._experiment.hooks.prepare:
             hooks.files_must_work(self._experiment)
@@ -292,7 +292,7 @@ class SpawningLauncher(Launcher):
         scratch.output = self._output(scratch)
         proof = preload.LONGEST if prove else None
         usual = min(filter(None, (self._experiment.timeout, cap, proof)), default=math.inf)
-        longest = min(usual, self._timeouts.of_a_launch)
+        longest = min(usual, self._timeouts.left)
         request = SpawnRequest(
             argv=launch.command,
             environment=sources.environment(watching, launch.variables, scratch),
@@ -304,13 +304,12 @@ class SpawningLauncher(Launcher):
             memory_group=self._experiment.cgroup == "auto",
         )
         report = self._slot.spawner.spawn(self.through(request, layout, scratch), self._note)
-        self._timeouts.launched()
         if report.status == "cancelled":
             raise KeyboardInterrupt
         outcome, found = self.ended(report, scratch)
         if outcome.status == "timeout" and longest < usual:  # a rank may end before the program that started it
             what = f"the budget ended during a launch ({shlex.join(launch.argv)})"
-            more = "give it more time by a larger --budget"
+            more = "give it more time by a larger --budget, or end such launches by --timeout"
             why, remedy = (f": {HALTED}", CONTINUE) if outcome.halted else ("", more)
             raise BudgetEndedError(f"{what}{why}", where="--budget", remedy=remedy)
         if report.survivors:

@@ -250,7 +250,7 @@ SIMULATED = {
 
 @pytest.mark.parametrize("name", SIMULATED)
 def test_simulated_best_blocks_are_compared_for_each_unevenness(name: str) -> None:
-    """In all loops on even cores, in every other one at 10%, in one at 20%. Repeated launches of a loop prove nothing."""
+    """In all loops on even cores, in every other one at 10%, in one at 20%. Repeated launches prove nothing."""
     case, best = SIMULATED[name]
 
     def metrics(c: Configuration) -> dict[str, float]:

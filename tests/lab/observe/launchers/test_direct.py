@@ -413,8 +413,8 @@ def test_a_system_that_gives_no_process_is_no_fault_of_the_program(
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
     opened, held = launcher.open, [os.open(os.devnull, os.O_RDONLY)]
 
-    def leaves_few(note: Callable[[str], None]) -> None:
-        opened(note)
+    def leaves_few(note: Callable[[str], None], began: float | None) -> None:
+        opened(note, began)
         last = max(int(file.name) for file in Path("/proc/self/fd").iterdir())
         while held[-1] <= last:
             held.append(os.dup(held[0]))
