@@ -90,8 +90,7 @@ def test_a_command_may_be_called_serial() -> None:
 
 
 @pytest.mark.parametrize(
-    ("budget", "said"),
-    [("4x", "not decided: nothing tried so far"), ("none", "keep your current launch: it is the best")],
+    ("budget", "said"), [("4x", "not decided: nothing tried so far"), ("none", "keep your current launch: it is")]
 )
 def test_a_tune_of_few_launches_decides_nothing(budget: str, said: str) -> None:
     experiment = command_line.tune(TuneRequest(threads="1,2", budget=budget), ["x"], MACHINE)
@@ -207,15 +206,12 @@ def test_several_layouts_of_two_p_print_no_model() -> None:
 
 
 def test_a_spent_budget_says_what_launches_took_if_that_is_less_than_half() -> None:
-    for budget, said in (
-        ("100s", "budget spent (launches took 12.0 s of 100 s, checks and start-up the rest)"),
-        ("20s", "budget spent"),
-    ):
+    for budget, rest in (("100s", " (launches took 12.0 s of 100 s, checks and start-up the rest)"), ("20s", "")):
         experiment = command_line.scan(ScanRequest(threads="1,2", budget=budget), ["x"], MACHINE)
         each = enumerate(configurations(experiment))
         made = [play_record(c, 1.0, block=k, order=o) for o, c in each for k in range(6)]
         found = dataclasses.replace(concluded(made, experiment, {}, {}), stop=policy.Decision(None, "budget"))
-        assert stop(found) == f"6 blocks, 12 launches; {said}"
+        assert stop(found) == f"6 blocks, 12 launches; budget spent{rest}"
 
 
 @pytest.mark.parametrize(
