@@ -147,6 +147,10 @@ class BlocksOfSize:
     """followed blocks that were freed by a thread other than the allocating one"""
 
 
+STALE = 0.01
+"""seconds of CPU time between two readings of a thread's clock"""
+
+
 @dataclass(frozen=True, slots=True)
 class Profile:
     """One program of one process, from its start to its end."""
@@ -156,7 +160,7 @@ class Profile:
     processors: int
     wall: float
     finished: bool
-    """whether it ended normally; if not, its last data are at most 10 ms of CPU time old"""
+    """whether it ended normally; if not, its last data are at most STALE of CPU time old"""
     shares: Mapping[str, float]
     threads: tuple[ThreadTimes, ...]
     lost_threads: int
@@ -188,6 +192,8 @@ class Profile:
     """whether the profile ends early because the program forbade itself system calls (seccomp)"""
     full: bool = False
     """whether a part of its profile is missing because the disk was full"""
+    unread: float = 0.0
+    """seconds for which its threads may have computed since their clocks were read last"""
     unqueued: bool = False
     """whether time in run queues is missing because the program had no file descriptor left"""
 

@@ -127,7 +127,7 @@ def _unasked(named: str) -> Iterator[None]:
 def _named(given: Path) -> tuple[str, Path]:
     """The name for a run's machine, empty for its own, and the run's folder: `intel=RUN`."""
     name, equals, path = str(given).partition("=")
-    return (name, Path(path)) if equals and "/" not in name and not paths.exists(given) else ("", given)
+    return (name, Path(path)) if name and equals and "/" not in name and not paths.exists(given) else ("", given)
 
 
 def shown_as(run: store.Run, study: str, machine: Machine) -> store.Run:

@@ -11,7 +11,17 @@ from corescale import native
 from corescale.errors import UnavailableError
 from corescale.observe import timeline
 from corescale.observe.timeline import seconds
-from corescale.profile import SHARES, STATES, BlocksOfSize, MessageTimes, Profile, RegionTimes, StackTimes, ThreadTimes
+from corescale.profile import (
+    SHARES,
+    STALE,
+    STATES,
+    BlocksOfSize,
+    MessageTimes,
+    Profile,
+    RegionTimes,
+    StackTimes,
+    ThreadTimes,
+)
 
 LIBRARY = "libcorescale_profiler.so"
 FOLDER = "CORESCALE_PROFILER"
@@ -158,6 +168,7 @@ def _profile(path: Path, replaced: int, killed: int) -> Profile:
     regions = _area(path, _REGIONS_AT, _REGION, _MOST_REGIONS)
     length = min(_MOST_BUCKETS, (end - int(header["started"])) // BUCKET + 1)
     shares = _shares(header, threads, max(0, end - last))
+    cut = threads[(threads["ended"] == 0) & (threads["state"] == 0)] if not (header["finished"] or replaced) else ()
     return Profile(
         process=int(header["process"]),
         executable=bytes(header["executable"]).decode(errors="replace"),
@@ -183,6 +194,7 @@ def _profile(path: Path, replaced: int, killed: int) -> Profile:
         unticked=int(header["unticked"]),
         confined=bool(header["confined"]),
         full=bool(header["full"]),
+        unread=sum(min(STALE, seconds(end - int(one["started"]))) for one in cut),
         unqueued=bool(header["unqueued"]),
     )
 

@@ -455,7 +455,7 @@ def why_keep(found: Recommendation) -> str:
         looks = found.winner != found.baseline and any(map(_looks_faster, _allowed(found)))
         which = "tried so far" if found.flaky is None else "that never failed so far"
         than = f"nothing {which} looks {better} than {current(found.untyped)}"
-        return f"{name} looks {better}, but no confirmation pairs confirmed it" if looks else than
+        return f"{name} looks {better}, but is not confirmed yet" if looks else than
     now, gain = current(found.untyped), found.gain
     if gain.low is None:  # the table's own ratio, because a gain without an interval is not in it
         rows = {c.configuration: c for c in found.candidates}

@@ -3,6 +3,7 @@
 
 import bisect
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -177,9 +178,8 @@ def _apart(mains: Sequence[Profile], allocating: Sequence[float], wall: float, s
     rows, unseen, still = dict.fromkeys(LedgerRow, 0.0), 0.0, 0.0
     for main, seconds in zip(mains, allocating, strict=True):
         owned = _owned(main)
-        if main.unqueued:
-            rows[LedgerRow.UNATTRIBUTED] += owned["unseen"]
-            owned["unseen"] = 0.0
+        rows[LedgerRow.UNATTRIBUTED] += (unread := min(owned["unseen"], _unread(main)))
+        owned["unseen"] -= unread
         taken = min(stolen, owned["unseen"])
         stolen -= taken
         owned |= {"unseen": owned["unseen"] - taken, "queued": owned["queued"] + taken}
@@ -190,6 +190,11 @@ def _apart(mains: Sequence[Profile], allocating: Sequence[float], wall: float, s
         unseen += owned["unseen"]
         still += alone
     return rows, unseen, still
+
+
+def _unread(profile: Profile) -> float:
+    """Seconds off the CPU that may be no wait: the profile has all of its queues, and ends with a reading, or not."""
+    return math.inf if profile.unqueued else profile.unread
 
 
 def _still(profile: Profile, unseen: float) -> float:
@@ -222,8 +227,7 @@ def _together(mains: Sequence[Profile], allocating: Sequence[float], wall: float
     take(LedgerRow.QUEUED, sum(thread.queued for thread in threads))
     for state in _WAITS:
         take(ROW_OF[state], sum(thread.spent.get(state, 0.0) for thread in threads))
-    if any(main.unqueued for main in mains):
-        take(LedgerRow.UNATTRIBUTED, left)
+    take(LedgerRow.UNATTRIBUTED, sum(map(_unread, mains)))
     taken = min(stolen, left)
     rows[LedgerRow.QUEUED] += taken
     rows[LedgerRow.BLOCKED] += left - taken

@@ -41,7 +41,7 @@ TRIES: tuple[Try, ...] = (
     (
         "corescale compare -r 1 --budget 2s \"sh -c 'kill -STOP \\$\\$'\"",
         3,
-        r"corescale: .* did not end \(a signal stopped a process of it, .*\), and was killed .*; let it stop no",
+        r"corescale: --budget: the budget ended during a launch .*: a signal stopped a process of it, .*; let",
     ),
     ("corescale scan --serial '$P/omp' -- true", 2, r"corescale: --serial: '\$' in '\$P/omp' is for a shell"),
     ("corescale scan --serial ' ' -- true", 2, "corescale: --serial: no command; name a program"),

@@ -106,6 +106,15 @@ def test_waits_that_are_moved_are_first_those_that_no_call_explains() -> None:
         assert (*rows, found.unseen) == pytest.approx((2.0 * len(seen), 2.0 * len(seen), 0.0))
 
 
+def test_time_since_the_last_reading_of_a_killed_programs_clock_is_no_wait() -> None:
+    """A thread computed for 0.5 s by its clock, and was out of sight for 0.5 s, of which 0.01 may be CPU time."""
+    killed = replace(profile(thread(cpu=0.5), processors=1, active=1.0), finished=False, unread=0.01)
+    for seen in ([killed], [replace(killed, processors=2), replace(killed, process=2, processors=2)]):
+        found = ledger(seen, 1.0)
+        rows = [found.rows[row] for row in (LedgerRow.UNATTRIBUTED, LedgerRow.BLOCKED)]
+        assert rows == pytest.approx([0.01 * len(seen), 0.49 * len(seen)])
+
+
 def test_cpu_time_that_no_profile_has_is_unattributed_before_any_thread_waits_for_a_core() -> None:
     """Nor do the children of a rank wait, which are profiled but are no ranks."""
     one = profile(thread(cpu=0.3, queued=0.6, spent={"blocked": 0.1}), processors=1, active=0.9, blocked=0.1)
