@@ -8,9 +8,6 @@ from collections.abc import Callable, Sequence
 from corescale.declare.stop import Stop
 from corescale.records import Record
 
-OVERRUN = 1.05
-"""multiple of the budget after which a launch is ended, so that a slightly longer one can finish"""
-
 LEAST = 0.05
 """least time limit of a launch or hook, in seconds"""
 
@@ -25,7 +22,7 @@ class Timeouts:
 
     def begin(self, at: float | None = None) -> None:
         """Starts the budget, at a time of the clock, or now."""
-        self._end = (self._clock() if at is None else at) + OVERRUN * self.whole
+        self._end = (self._clock() if at is None else at) + self.whole
 
     def recall(self, history: Sequence[Record]) -> None:
         """Subtracts the launches of an earlier part of the run."""
