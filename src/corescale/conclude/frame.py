@@ -42,7 +42,7 @@ def frame(
     known: dict[Configuration, Mapping[str, Level]] = {
         chosen: parameters(experiment, chosen) for chosen in dict.fromkeys(record.configuration for record in timed)
     }
-    draws = {level: k for f in experiment.factors if f.name == experiment.study.samples
+    draws: dict[Level | None, int] = {level: k for f in experiment.factors if f.name == experiment.study.samples
              for k, level in enumerate(f.levels, 1)}  # fmt: skip
     rows = [
         dict(record.metrics)
