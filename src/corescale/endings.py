@@ -155,7 +155,7 @@ def outcome(record: Ended) -> str:
         "timeout": f"did not end{f' ({HALTED})' * bool(record.halted)}, and was killed after {record.wall:.3g} s",
         "not-started": "could not be started",
         "check": f"broke its own check {broken}".strip(),
-        "output-differs": "wrote another output than the uncounted first launch (--same-output)",
+        "output-differs": "wrote another output than the first launch of all (--same-output)",
         "unproved": "succeeded, but nothing shows that the allocator was in it",
         "capped": f"was stopped after {record.wall:.3g} s: too slow to win",
     }[record.status]

@@ -570,21 +570,21 @@ int own_numbers() {
   if (pipe(ends)) return 1;
   const int low = open("/dev/null", O_RDONLY);
   int taken = 0, lost = 0;
+  bool before = false;  // the thread that has the number may lose its core, and then has it for many rounds
   while (!done) {
     close(low);
-    if (const int made = open("/dev/null", O_RDONLY); made != low) {
-      ++taken;
-      if (made >= 0) close(made);
-    }
+    const int made = open("/dev/null", O_RDONLY);
+    if (made >= 0 && made != low) close(made);
     close(low);
-    if (dup2(ends[0], low) == low)
-      lost += fcntl(low, F_GETFD) < 0;
-    else
-      ++taken;
+    const bool put = dup2(ends[0], low) == low;
+    if (put) lost += fcntl(low, F_GETFD) < 0;
+    const bool now = made != low || !put;
+    taken += now && !before;
+    before = now;
   }
   other.join();
   printf("taken %d, lost %d\n", taken, lost);
-  return lost ? 2 : std::min(taken, 255);
+  return lost ? 255 : std::min(taken, 254);
 }
 
 // A forked child has at most two descriptors of the profiler, however many threads its parent has.

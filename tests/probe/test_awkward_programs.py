@@ -77,9 +77,9 @@ def test_a_program_that_is_killed_before_it_has_a_profile_found_no_full_disk(tmp
 
 
 def test_ticks_take_no_number_of_a_descriptor_that_the_program_closed() -> None:
-    """A thread opens its file of the kernel once, at a tick, and may then have such a number for a moment."""
+    """Each of two threads opens its file of the kernel once, at a tick, and may then have such a number for a while."""
     seen = awkward("own_numbers")
-    assert seen.launch.report.exit_code in (0, 1)
+    assert seen.launch.report.exit_code in (0, 1, 2)
     assert (seen.profile.finished, seen.profile.unqueued) == (True, False)
     assert sum(thread.ticks for thread in seen.profile.threads) > 20
 

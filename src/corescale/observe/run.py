@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Protocol
 
 from corescale.declare import metric_sources, plan
@@ -28,9 +29,10 @@ from corescale.errors import (
     UsageError,
 )
 from corescale.observe.launchers import Launcher
+from corescale.observe.preload import MOST_TRACES
 from corescale.observe.store import Store
 from corescale.observe.watcher import Watcher
-from corescale.records import COMMAND, Configuration, Record
+from corescale.records import COMMAND, Configuration, Level, Record
 
 TELLING = 4
 """launches of each configuration with which a race at 1% noise usually distinguishes them"""
@@ -99,7 +101,7 @@ def run(
         if not store.records:
             first()
         try:
-            _Loop(experiment, store, launcher, policy, watcher, fresh_seed, began, quiet).go()
+            _Loop(experiment, store, launcher, policy, watcher, fresh_seed, began, quiet, subject).go()
         finally:
             changed = _changed(launcher, subject)
             store.note_changed(changed)
@@ -128,6 +130,17 @@ def _changed(launcher: Launcher, before: Mapping[str, Any]) -> Sequence[str]:
     return sorted(name for name in {*was} & {*now} if was[name] != now[name])  # other libraries: of another program
 
 
+def _states(subject: Mapping[str, Any]) -> Mapping[str, tuple[int, int, int] | None]:
+    """What tells at once that a file of the subject may have changed: its inode, size and time."""
+    found = dict[str, tuple[int, int, int] | None]()
+    for path in [each["path"] for each in subject.get("programs", {}).values() if "path" in each]:
+        found[path] = None
+        with contextlib.suppress(OSError):
+            seen = Path(path).stat()
+            found[path] = (seen.st_ino, seen.st_size, seen.st_mtime_ns)
+    return found
+
+
 @dataclass
 class _Loop:
     experiment: Experiment
@@ -138,6 +151,7 @@ class _Loop:
     seed: Callable[[], int]
     start: float
     quiet: Callable[[float], float]
+    subject: Mapping[str, Any]
 
     def __post_init__(self) -> None:
         store, launcher, policy = self.store, self.launcher, self.policy
@@ -168,8 +182,12 @@ class _Loop:
                 return
         if len(self.store.records) > before:
             block = self.policy.next_block()
+        states = _states(self.subject)
         while block is not None and self.makes(block):
             block = self.policy.next_block()
+            if (now := _states(self.subject)) != states and _changed(self.launcher, self.subject):
+                return
+            states = now
 
     def makes(self, block: Block) -> bool:
         """Makes the block; returns whether the time sufficed. Raises BudgetEndedError if the first lacked time."""
@@ -210,9 +228,10 @@ class _Loop:
         began, before = self.clock(), len(self.store.records)
         if begins_alone(self.experiment, virtual=self.launcher.virtual) and not before:
             alone = self.baseline if self.experiment.same_output else first(self.experiment)
-            left, launches = self.budget.seconds, 1 + self.launcher.untimed((alone,))
-            yield Block("warmup", (alone,))
-            self.say_what_it_buys((left - self.budget.seconds) / launches)
+            for chosen in self.until_one_succeeds(alone):
+                left, launches = self.budget.seconds, 1 + self.launcher.untimed((chosen,))
+                yield Block("warmup", (chosen,))
+                self.say_what_it_buys((left - self.budget.seconds) / launches)
         stop = self.experiment.stop
         if stop.rule == "race":
             everyone = distinguishable(self.experiment, detected(self.store.records))
@@ -227,6 +246,17 @@ class _Loop:
                 self.watcher.note(f"{made} of {wanted} warm-ups were made: half of --budget is for measuring")
                 return
             yield Block("warmup", everyone)
+
+    def until_one_succeeds(self, alone: Configuration) -> Iterator[Configuration]:
+        """Configurations to launch first, as only a launch that succeeds shows what the program reads (-i lets others
+        fail). They differ in more than p, and are few."""
+        makes_p, by_others = self.experiment.makes_p, dict[tuple[tuple[str, Level], ...], Configuration]()
+        for each in (alone, *configurations(self.experiment)):
+            by_others.setdefault(tuple(pair for pair in each.levels if pair[0] not in makes_p), each)
+        for chosen in itertools.islice(by_others.values(), MOST_TRACES):
+            yield chosen
+            if any(record.ok for record in self.store.records):
+                return
 
     def make(self, block: Block) -> None:
         """Makes all launches of a block; if it fails, none of them count."""

@@ -105,11 +105,16 @@ WHOLE = Format(lambda value: (str(value), ""), COUNT)
 REASON = _words({"type": ["string", "null"]})
 DECISION, GATE = _words({"enum": [*get_args(Decision)]}), _words({"enum": [*get_args(Gate), None]})
 OF_P = ("speedup", "efficiency", "overhead", "efficiency_loss")
-"""columns that are left out if no factor makes p"""
+"""columns that are left out if no factor makes p, or if the program does not read it"""
 RATIO = "T(reference) / T"
 """the heading of a speedup, if the response is no time"""
 AMOUNTS = replace(DECISION, shown=lambda said: ({"faster": "lower", "slower": "higher"}.get(said, said), ""))
 """the decision as people read it, if the response is no time"""
+
+
+def of_p(result: Result) -> bool:
+    """Whether figures per p mean anything: a factor makes p, and the program reads it."""
+    return bool(result.experiment.makes_p) and getattr(result.conclusion, "unread", "") != "threads"
 
 
 def _lost(row: Row, result: Result) -> Interval:
@@ -215,7 +220,7 @@ def _named(name: str, result: Result) -> tuple[Column, ...]:
     response = result.experiment.response
     heading, form = text.quantity_name(response), Format(text.quantity(response), INTERVAL)
     given = [replace(c, heading=heading, format=form) if c.format is RESPONSE else c for c in TABLES[name]]
-    if not result.experiment.makes_p:
+    if not of_p(result):
         given = [c for c in given if c.name not in OF_P]
     if not text.is_time(response):
         given = [replace(c, format=AMOUNTS) if c.format is DECISION else c for c in given]

@@ -320,7 +320,8 @@ def _excluding_baseline(found: Recommendation) -> str | None:
     now = current(found.untyped)
     if found.winner == found.baseline and found.broken is not None:
         return f"no answer: nothing that was tried meets the constraint ({now}: {text.clean(found.broken)})"
-    cost, best, winner = "", text.words(found.response).best, label(found.winner, found.ineffective)
+    cost, winner = "", label(found.winner, found.ineffective)
+    best = f"{'among ' if found.tied_with else ''}the {text.words(found.response).best}"
     if found.gain is not None:
         gain = text.multiple(found.gain, found.response)
         timed = text.is_time(found.response)
@@ -329,13 +330,13 @@ def _excluding_baseline(found: Recommendation) -> str | None:
     if found.failing is not None:
         failed, made = next(c.failed for c in found.candidates if c.configuration == found.winner)
         least = "succeeded" if failed else "never failed"
-        said = f"{winner} is the {best} that {least}; {now} {found.failing}"
+        said = f"{winner} is {best} that {least}; {now} {found.failing}"
         if found.by_chance:
             both = f"{now} {found.failing}, and {winner} in {failed} of {made}"
             said = f"not decided: {both}, which may be chance"
     else:
         meets = "is not shown to break" if found.not_shown else "meets"
-        said = f"{winner} is the {best} that {meets} the constraint, and {now} breaks it"
+        said = f"{winner} is {best} that {meets} the constraint, and {now} breaks it"
     return f"{said}{cost}{_rest(found)}"
 
 
@@ -448,7 +449,9 @@ def why_keep(found: Recommendation) -> str:
     """Why there is no certain gain from a change."""
     name, better = label(found.winner, found.ineffective), text.words(found.response).better
     if not found.others:
-        return _same(found.ineffective) if found.same else "there is nothing else to try"
+        has = "has" if len(found.constant) == 1 else "have"
+        said = f"{' and '.join(found.constant)} {has} one level; " if found.constant else ""
+        return said + _same(found.ineffective) if found.same else "there is nothing else to try"
     if found.winner == found.baseline and found.proved:
         return f"nothing{_raced(found) or ' that was tried'} is {better}" if len(_allowed(found)) > 1 else _alone(found)
     if found.winner == found.baseline or found.gain is None:
@@ -541,7 +544,7 @@ def gate(found: Comparison, one: Gated, response: str) -> str:
     if one.verdict == "crashed":
         return _failures(found)
     name = text.quantity_name(response)
-    of = {"time": name, "mean": f"mean {name}", "cpu": "CPU time", "memory": "peak memory"}[one.of]
+    of = {"time": name, "mean": f"mean {name}", "cpu": "CPU time", "memory": "peak memory of a process"}[one.of]
     if math.isnan(one.ratio.estimate):
         return f"{label(found.other)}: {of} is known in no pair of launches: it is a lower bound there"
     return f"{label(found.other)}: {of} {text.join(text.times(one.ratio))}, at most {1 + one.limit:.4g}x allowed"

@@ -16,6 +16,8 @@ from corescale.show.result import Result
 def suggestion(result: Result) -> str:
     """The text after `next:`; empty if there is nothing to suggest."""
     found = result.conclusion
+    if result.changed:
+        return ""
     if isinstance(found, Recommendation):
         return _after_tune(result, found)
     if isinstance(found, Study):

@@ -70,7 +70,7 @@ def test_every_verb_is_in_the_readme() -> None:
 
 
 def test_scan_prints_a_table_and_keeps_the_records(tmp_path: Path) -> None:
-    done = corescale("scan", "-r", "6", "-t", "1,2", "--", "sleep", "0.02", cwd=tmp_path)
+    done = corescale("scan", "-r", "6", "-t", "1,2", "--", "sh", "-c", ": $OMP_NUM_THREADS; sleep 0.02", cwd=tmp_path)
     assert done.returncode == ExitCode.OK, done.stderr
     assert "speedup" in done.stdout
     (folder,) = (tmp_path / "corescale-runs").glob("scan-*/1")
@@ -231,6 +231,7 @@ def test_launches_of_two_builds_have_no_answer_wherever_it_is_read(tmp_path: Pat
     assert done.returncode == ExitCode.INCONCLUSIVE and "corescale: ./b changed while it was measured" in done.stderr
     assert 'failures="0" errors="0" skipped="2"' in (tmp_path / "j.xml").read_text()
     (run,) = tmp_path.glob("corescale-runs/compare-*/1")
+    assert len((run / "records.jsonl").read_text().splitlines()) < 40, "what cannot count is not launched"
     for shown in (corescale("report", str(run), cwd=tmp_path), corescale("report", str(run), "--json", cwd=tmp_path)):
         assert said in shown.stdout and "./b changed while it was measured; --fresh measures" in shown.stdout
     page = (tmp_path / "report.html").read_text()

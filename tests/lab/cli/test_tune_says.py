@@ -219,7 +219,7 @@ def test_a_rehearsal_in_which_the_baseline_fails_is_told_and_everything_is_raced
     ("status", "said"),
     [
         ("signal", "was killed by SIGSEGV: oh"),
-        ("output-differs", "wrote another output than the uncounted first launch (--same-output)"),
+        ("output-differs", "wrote another output than the first launch of all (--same-output)"),
         ("timeout", "did not end, and was killed after 1 s: oh"),
         ("failed", "failed with exit code -11: oh"),
     ],

@@ -114,7 +114,7 @@ def test_a_level_that_never_succeeds_says_how_it_ended_in_the_first_line() -> No
     experiment = command_line.scan(ScanRequest(threads="1,2", runs=3), ["x"], MACHINE)
     made = failing(experiment, lambda r: r.configuration.layout.p == 2, status="output-differs")
     assert headline(concluded(made, experiment, {}, {})).startswith(
-        "2 threads: each of 3 launches wrote another output than the uncounted first launch (--same-output); 1 th"
+        "2 threads: each of 3 launches wrote another output than the first launch of all (--same-output); 1 th"
     )
     mixed = [dataclasses.replace(r, status="failed", exit_code=r.block) if not r.ok else r for r in made]
     assert headline(concluded(mixed, experiment, {}, {})).startswith(

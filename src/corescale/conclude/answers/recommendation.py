@@ -59,6 +59,8 @@ class Recommendation:
     """configurations that were not tried, because they are the same launch as another"""
     ineffective: tuple[str, ...] = ()
     """the factors in which `same` configurations differ: they only set variables that the program does not read"""
+    constant: tuple[str, ...] = ()
+    """the other factors with a single level"""
     no_preload: str = ""
     """why no allocator could be preloaded"""
     unread: Unread = ""
@@ -154,6 +156,7 @@ def recommend(records: Sequence[Record], experiment: Experiment, picked: Configu
         untried=racing.of - racing.tried,
         same=len(everyone) - len(different),
         ineffective=tuple(name for name in names if len({c[name] for c in everyone}) > 1),
+        constant=tuple(f.name for f in experiment.factors if len(f.levels) == 1 and f.name not in names),
         no_preload=experiment.no_preload,
         unread=unread(experiment, detected(records)),
         confirmation=confirmation,

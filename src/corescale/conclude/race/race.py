@@ -103,7 +103,8 @@ class Race:
         """The leader's pairs are decided once they have begun. If it was not proved, the race may then go on."""
         ended, paired = self._ended(), {record.configuration for record in self.records if record.phase == "confirm"}
         block = self._confirming() if self.leader() in paired - {self.now} else None
-        return block or (None if ended else self._measuring()) or self._confirming() or ended or "budget"
+        block = block or (None if ended else self._measuring()) or self._confirming() or self._showing()
+        return block or ended or "budget"
 
     # The state by the measuring blocks
 
@@ -297,6 +298,20 @@ class Race:
         if not plan.looks or made >= plan.looks[-1] or (known and made >= plan.looks[0]):
             return None
         block = next_pair(self.now, leader, self.records, plan.looks[:2])
+        return block if self.budget.pays_for(block) else None
+
+    def _showing(self) -> Block | None:
+        """More launches of the answer while it is neither shown to meet a constraint nor to break it."""
+        found, chosen, now = self.standing, self.leader(), self._columns[self.now]
+        gain = self.gain(chosen)[0] if chosen != self.now else None
+        if found.allowed[now] and (gain is None or gain.verdict != "faster"):
+            chosen = self.now
+        if len(found.rows) >= self.experiment.stop.max_blocks:
+            return None
+        if not constraints.not_shown(self.records, self.experiment, chosen):
+            return None
+        relative = any(each.relative for each in self.experiment.tuning.constraints)
+        block = Block("measure", tuple(dict.fromkeys((chosen, *[self.now] * relative))), cap=self._cap())
         return block if self.budget.pays_for(block) else None
 
     def leader(self) -> Configuration:

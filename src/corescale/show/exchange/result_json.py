@@ -260,13 +260,13 @@ def _keys(name: str) -> Mapping[str, tuple[Key, Get]]:
 
 
 def _column(column: Column) -> Key:
-    """The key of a column, which is null if it is about p and no factor makes p."""
+    """The key of a column, which is null if it is about p and no program reads p."""
     said = {"description": column.explained}
     if column.name not in columns.OF_P:
         return Key({**column.format.schema, **said}, column.value)
     return Key(
         {"anyOf": [column.format.schema, NULL], **said},
-        lambda found, result: column.value(found, result) if result.experiment.makes_p else None,
+        lambda found, result: column.value(found, result) if columns.of_p(result) else None,
     )
 
 

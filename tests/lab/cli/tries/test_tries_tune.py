@@ -70,7 +70,17 @@ TRIES: tuple[Try, ...] = (
     # What nothing reads is not raced: it could only be noise.
     ("corescale tune -q --budget 9s -t 1 -- true", 0, "keep your current launch: the program reads no number of "),
     ("corescale tune -q --budget 9s -t 1,2 -w 3 -- true | sed -n '/^your current/{n;p}'", 0, "  true$"),
-    ("corescale tune -q --budget 9s -f k=1 -t 1,2 -- sleep 0.0{k}", 0, "keep k=1: the program reads no number of "),
+    (
+        "corescale tune -q --budget 9s -f k=1 -t 1,2 -- sleep 0.0{k}",
+        0,
+        "keep k=1: k has one level; the program reads no ",
+    ),
+    ("corescale tune -q -f affinity=0,1 -- sleep 0.01", 0, "keep your current launch: affinity has one level; the pro"),
+    (  # What is read shows at the first launch that succeeds, whichever that is.
+        "corescale tune -q -i --budget 20x -f x=1,2 -- sh -c 'sleep 0.02; exit $((2-{x}))'",
+        0,
+        "x=2 is the fastest that never failed; x=1 never succeeded: its last launch failed",
+    ),
     (
         "corescale tune -q --budget 9s -t 1,2 --rehearse 0.01 -- sleep 0.02",
         0,

@@ -118,6 +118,16 @@ def test_the_answer_says_what_it_is_not_shown_to_meet() -> None:
     assert recommend([*launches(experiment, sized, sized), *fresh[:0]], experiment).not_shown == ()
 
 
+def test_a_race_goes_on_until_its_answer_is_shown_to_meet_the_bound() -> None:
+    """b breaks it and is eliminated, so there is nothing to compare; a alone is launched again."""
+    experiment = limited("bytes<=101")
+    now, _ = configurations(experiment)
+    block = Race.of(launches(experiment, [100, 101.5], [300, 301]), experiment).next_block()
+    assert block is not None and (block.phase, block.configurations) == ("measure", (now,))
+    assert Race.of(launches(experiment, [99] * 4, [300, 301]), experiment).next_block() is None, "shown to meet it"
+    assert Race.of(launches(experiment, [103] * 4, [300, 301]), experiment).next_block() is None, "shown to break it"
+
+
 def test_a_baseline_that_breaks_the_bound_is_said_to_break_it_in_the_unit_of_the_metric() -> None:
     experiment = limited("bytes<=30MiB").model_copy(update={"metrics": {"bytes": "peak-memory"}})
     for other, meets in (([12 * 2**20], "is not shown to break"), ([12 * 2**20] * 3, "meets")):

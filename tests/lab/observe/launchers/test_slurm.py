@@ -122,7 +122,7 @@ def test_a_job_that_ends_within_a_launch_is_made_again_by_the_same_command(place
     assert made.folder.name == "1", "the run that was begun went on"
 
 
-GONE = "read -r _ _ _ leaf _ </proc/$PPID/stat; kill -STOP $leaf $PPID; kill -9 $leaf $PPID; exit"
+GONE = "read -r _ _ _ leaf _ </proc/$PPID/stat; kill -STOP $leaf $PPID; { kill -9 $PPID $leaf; } & wait"
 """leaves nothing of a rank, as if its node were lost: neither the leaf nor its spawner"""
 
 
