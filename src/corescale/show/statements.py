@@ -255,7 +255,7 @@ def forecast(one: Prediction | Scored, asked: Experiment) -> list[str]:
         more = " (oversubscribed: not counted)" if one.oversubscribed else ""
         return [f"{label}{made}: {interval}; measured {text.value(one.measured, asked.response)}: {verdict}{more}"]
     cores, fitted = text.count(one.p, "core"), f"{text.join(write(one.seconds))}{reach(one, asked)}"
-    said = [f"{label}{cores}: {fitted}"]
+    said = [f"{label}{cores}: {'looks like ' * (one.seconds.low is None)}{fitted}"]
     if one.there is not None:
         said = [f"{label}{cores}: measured {text.join(write(one.there))}", f"the model gives {fitted}"]
     if one.crowded is not None:
