@@ -239,9 +239,9 @@ def should_stop(rule: Stop, log_ratios: Sequence[Interval], blocks: int, budget_
 
 def _log_ratios(records: Sequence[Record], experiment: Experiment) -> list[Interval]:
     times, now = table(records, experiment.response), reference(experiment)
-    if now not in times.configurations:
+    if now not in times.places:
         return []
-    others = [c for c in still_running(records, experiment) if c != now and c in times.configurations]
+    others = [c for c in still_running(records, experiment) if c != now and c in times.places]
     confidence = experiment.stop.reading_confidence
     return [hodges_lehmann(times.log_ratio(c, now), confidence) for c in others]
 

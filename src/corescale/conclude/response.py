@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """From records to numbers: the response of a launch, and the table blocks x configurations that everything reads."""
 
+import functools
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
@@ -81,7 +82,7 @@ def half_steps(logs: Floats, step: float, variances: Floats | None = None) -> Fl
     return np.asarray(np.where((variances < half**2) & known.any(axis=0), half, 0.0))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Table:
     """Responses by block and configuration; NaN if a launch failed or was not made."""
 
@@ -90,9 +91,14 @@ class Table:
     values: Floats
     """shape (blocks, configurations); geometric mean if a block launched a configuration several times"""
 
+    @functools.cached_property
+    def places(self) -> Mapping[Configuration, int]:
+        """The column of each configuration."""
+        return {configuration: k for k, configuration in enumerate(self.configurations)}
+
     def column(self, configuration: Configuration) -> Floats:
         """The responses of one configuration in block order. Shape (blocks,)."""
-        return self.values[:, self.configurations.index(configuration)]
+        return self.values[:, self.places[configuration]]
 
     def log_ratio(self, a: Configuration, b: Configuration) -> Floats:
         """log(T_a / T_b) within each block. Shape (blocks,)."""

@@ -108,7 +108,7 @@ def _clearest(logs: Floats, windows: Sequence[tuple[int, int]], level: float) ->
         from_step_to_step = (steps.sum() - steps[start + m - 1]) / (steps.size - 1)
         with np.errstate(divide="ignore", invalid="ignore"):
             ratios = np.sqrt(between / np.maximum(within, from_step_to_step))
-        for k in np.flatnonzero(2 * scipy.stats.t.sf(ratios, size - 2) <= level / places):
+        for k in np.flatnonzero(2 * scipy.special.stdtr(size - 2, -ratios) <= level / places):
             at = start + int(m[k])
             clear[at] = max(float(between[k]), clear.get(at, 0.0))
     return max(clear, key=lambda at: clear[at]) if clear else None

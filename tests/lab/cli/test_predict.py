@@ -17,7 +17,8 @@ from support.runs import FIXTURES
 def test_a_forecast_names_model_and_reach(tmp_path: Path) -> None:
     done = corescale("predict", str(FIXTURES["scan"]), "--cores", "8", cwd=tmp_path)
     assert done.returncode == ExitCode.INCONCLUSIVE, done.stderr
-    assert done.stdout.startswith("MODE=a: 8 cores: looks like 211 ms, extrapolated 4 times beyond the 2 measured, no interval: ")
+    said = "MODE=a: 8 cores: looks like 211 ms, extrapolated 4 times beyond the 2 measured, no interval: "
+    assert done.stdout.startswith(said)
 
 
 def test_of_what_was_measured_the_time_is_said_beside_the_model(tmp_path: Path) -> None:

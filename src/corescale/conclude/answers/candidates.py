@@ -53,7 +53,7 @@ def candidates(records: Sequence[Record], experiment: Experiment, racing: RaceAn
         launches, why = of(records, c), racing.eliminated.get(c)
         every = [record for record in records if record.timed and record.configuration == c]
         good = [record for record in launches if record.ok]
-        ratios = times.log_ratio(now, c) if now in times.configurations else np.zeros(0)
+        ratios = times.log_ratio(now, c) if now in times.places else np.zeros(0)
         return Candidate(
             configuration=c,
             time=stats.median_interval(times.column(c), confidence),
@@ -133,7 +133,7 @@ def cheaper(
 ) -> Cheaper | None:
     """Of the configurations that are at most SLOWER, the one that saves most core-seconds, if it saves enough."""
     times, cost = table(records, experiment.response), table(records, "cpu")
-    if answer not in times.configurations:
+    if answer not in times.places:
         return None
     rivals = [c.configuration for c in found if c.excluded is None and c.configuration != answer]
     trades = []

@@ -170,7 +170,7 @@ def scan(records: Sequence[Record], experiment: Experiment, *, models: bool = Tr
     times = table(records, experiment.response)
     groups: dict[tuple[tuple[str, Level], ...], list[Configuration]] = {}
     for configuration in configurations(experiment):
-        if configuration in times.configurations and not experiment.is_serial(configuration):
+        if configuration in times.places and not experiment.is_serial(configuration):
             groups.setdefault(experiment.beside_p(configuration), []).append(configuration)
     serial = next((c for c in times.configurations if experiment.is_serial(c)), None)
     seen = Seen.of(records, times, experiment)

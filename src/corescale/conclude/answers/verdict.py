@@ -82,7 +82,7 @@ def compare(records: Sequence[Record], experiment: Experiment, gate: Gates | Non
     command failed; with -i, only if every launch of `other` failed.
     """
     times = table(records, experiment.response)
-    order = [c for c in configurations(experiment) if c in times.configurations]
+    order = [c for c in configurations(experiment) if c in times.places]
     confidence = stats.bonferroni(experiment.stop.reading_confidence, len(order) - 1)
     if len(order) == 1:
         return _alone(records, experiment, order[0])

@@ -48,7 +48,7 @@ class WeakScaling:
 def weak(records: Sequence[Record], experiment: Experiment, declared: Weak) -> WeakScaling:
     """Weak scaling in the measured records; lines in order of p, then of the other factors' levels."""
     times = table(records, experiment.response)
-    chosen = [c for c in configurations(experiment) if c in times.configurations and not experiment.is_serial(c)]
+    chosen = [c for c in configurations(experiment) if c in times.places and not experiment.is_serial(c)]
     chosen.sort(key=lambda c: c.layout.p)
     works = {c: work_of(experiment, c) for c in chosen}
     reported = {c: median([r.work for r in of(records, c) if r.ok and r.work]) for c in chosen}

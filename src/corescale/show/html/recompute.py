@@ -45,10 +45,10 @@ def measured(result: Result) -> Mapping[str, Any] | None:
     kept = {record.block for record in calm}
     stop, name = result.experiment.stop, result.experiment.response
     rows = columns.of(result).rows
-    order = [c for c in rows if c in times.configurations]
+    order = [c for c in rows if c in times.places]
     tuned = isinstance(found, Recommendation)
     reference = {c: found.baseline if isinstance(found, Recommendation) else row.reference for c, row in rows.items()}
-    cells = times.values[:, [times.configurations.index(c) for c in order]]
+    cells = times.values[:, [times.places[c] for c in order]]
     spent = 1.0 if tuned else stop.spent
     statements = max(1, len(order) - 1) if isinstance(found, tuple) else 1
     counts = _counts(cells, [block in kept for block in times.blocks])

@@ -402,9 +402,9 @@ TRIES: tuple[Try, ...] = (
         "corescale: .* could not be started: neither .* with a #! line; correct the command .the command: ./no_script",
     ),
     (
-        "corescale compare -q --budget 1s 'sleep 0.7' 'sleep 0.8' 'sleep 0.9'",
+        "corescale compare -q --budget 4s 'sleep 2' 'sleep 2.05' 'sleep 2.1'",
         3,
-        "corescale: --budget: 1 s sufficed for 1 of 3 configurations: .*; give it [0-9]+s, or name fewer commands",
+        "corescale: --budget: 4 s sufficed for 1 of 3 configurations: .*; give it [0-9]+s, or name fewer commands",
     ),
     *(
         (f"printf '{text}' > wrong.toml; corescale study check wrong.toml", 2, f"corescale: wrong.toml:{says}")
