@@ -250,9 +250,9 @@ class _Loop:
     def until_one_succeeds(self, alone: Configuration) -> Iterator[Configuration]:
         """Configurations to launch first, as only a launch that succeeds shows what the program reads (-i lets others
         fail). They differ in more than p, and are few."""
-        makes_p, by_others = self.experiment.makes_p, dict[tuple[tuple[str, Level], ...], Configuration]()
+        by_others = dict[tuple[tuple[str, Level], ...], Configuration]()
         for each in (alone, *configurations(self.experiment)):
-            by_others.setdefault(tuple(pair for pair in each.levels if pair[0] not in makes_p), each)
+            by_others.setdefault(self.experiment.beside_p(each), each)
         for chosen in itertools.islice(by_others.values(), MOST_TRACES):
             yield chosen
             if any(record.ok for record in self.store.records):

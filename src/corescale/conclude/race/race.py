@@ -306,8 +306,8 @@ class Race:
         gain = self.gain(chosen)[0] if chosen != self.now else None
         if found.allowed[now] and (gain is None or gain.verdict != "faster"):
             chosen = self.now
-        if len(found.rows) >= self.experiment.stop.max_blocks:
-            return None
+        if not found.allowed[self._columns[chosen]] or len(found.rows) >= self.experiment.stop.max_blocks:
+            return None  # it breaks one, or there are enough blocks
         if not constraints.not_shown(self.records, self.experiment, chosen):
             return None
         relative = any(each.relative for each in self.experiment.tuning.constraints)

@@ -125,7 +125,9 @@ def test_a_race_goes_on_until_its_answer_is_shown_to_meet_the_bound() -> None:
     block = Race.of(launches(experiment, [100, 101.5], [300, 301]), experiment).next_block()
     assert block is not None and (block.phase, block.configurations) == ("measure", (now,))
     assert Race.of(launches(experiment, [99] * 4, [300, 301]), experiment).next_block() is None, "shown to meet it"
-    assert Race.of(launches(experiment, [103] * 4, [300, 301]), experiment).next_block() is None, "shown to break it"
+    each = (*limited("bytes<=50").tuning.constraints, *experiment.tuning.constraints)
+    both = experiment.model_copy(update={"tuning": experiment.tuning.model_copy(update={"constraints": each})})
+    assert Race.of(launches(both, [100, 101.5] * 2, [300, 301]), both).next_block() is None, "it breaks the other"
 
 
 def test_a_baseline_that_breaks_the_bound_is_said_to_break_it_in_the_unit_of_the_metric() -> None:
