@@ -80,8 +80,10 @@ def at_cores(found: Sequence[store.Run], asked: PredictRequest) -> None:
     said = [(run, _scores(run, asked.overhead) if asked.track_record else _forecasts(run, asked)) for run in found]
     every = [one for _, of_run in said for one in of_run]
     if not every and not asked.track_record:
+        choices = (curve.choice for curve in scan(found[0].records, found[0].experiment).curves)
+        why = next((choice.statement for choice in choices if choice), "no model can be fitted")
         remedy = "scan at least 2 levels of threads or ranks"
-        raise UsageError("no model can be fitted", where=str(found[0].folder), remedy=remedy)
+        raise UsageError(why, where=str(found[0].folder), remedy=remedy)
     lines = [line for run, of_run in said for one in of_run for line in _lines(one, run, among(found, run))]
     if asked.track_record:
         surest = max(run.experiment.stop.confidence for run in found)

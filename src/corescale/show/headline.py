@@ -349,6 +349,9 @@ def _bound(found: Recommendation) -> float | None:
     bound = next((c.regret.bound for c in found.candidates if c.configuration == found.chosen), None)
     if bound is None or bound > text.BOUND or len(_allowed(found)) < 2:
         return None
+    sure = found.gain is not None and found.gain.low is not None and found.gain.low > 1
+    if sure and {c.configuration for c in _allowed(found)} == {found.winner, found.baseline}:
+        return None  # the pairs show that it is the best
     estimates = {c.configuration: c.ratio.estimate for c in _allowed(found)}
     most = (1 + bound) * estimates.get(found.chosen, 1.0)
     return bound if found.decided or not any(ratio > most for ratio in estimates.values()) else None
@@ -509,7 +512,8 @@ def _mean(found: Comparison, response: str) -> str:
     """`; on average it is 1.06x slower: of new 3 of 40 take 1.5 times its median`, if that number differs. Without the
     ratio if its interval shows none."""
     ratio, mean = found.ratio, found.mean_ratio
-    alike = ratio.covers(mean.estimate) or math.isclose(ratio.estimate, mean.estimate)
+    covered = ratio.covers(mean.estimate) and mean.covers(ratio.estimate)
+    alike = covered or math.isclose(ratio.estimate, mean.estimate)
     if found.slow is None or ratio.low is None or (alike and (mean.low is None or decide(mean) == decide(ratio))):
         return ""
     slow = [(label(found.reference), found.slow[0]), (label(found.other), found.slow[1])]

@@ -235,8 +235,9 @@ def than(this: str, other: str, gain: Interval, confidence: float, response: str
         return f"{decision}: {as_fast(this, other, gain, confidence, response)}"
     much = f"{said.verb} {said.value} {said.word} {said.link}"
     if equal:
-        much = f"{'are' if several else 'is'} less than {50 * 10.0**-digits:g}%"
-        much += f" {found.better if gain.estimate >= 1 else found.worse} than"
+        step, far = 10.0**-digits / 2, said.shown.high
+        least = f"less than {100 * step:g}% " if far is not None and far <= 1 + step else ""
+        much = f"{'are' if several else 'is'} {least}{found.better if gain.estimate >= 1 else found.worse} than"
     return f"{this} {much} {join((other, said.ends))}{at_confidence(confidence)}"
 
 

@@ -166,7 +166,9 @@ def recommend(records: Sequence[Record], experiment: Experiment, picked: Configu
         averages=averages(records, experiment, best, gain),
     )
     chosen = answer.chosen
-    raced = {c.configuration for c in found if c.excluded is None} - ({now} if _surely_gains(gain) else set())
+    slower = {c.configuration for c in found if c.ratio.high is not None and c.ratio.high < 1 and chosen == now}
+    slower |= {now} if _surely_gains(gain) else set()
+    raced = {c.configuration for c in found if c.excluded is None} - slower
     # If the pairs did not confirm the gain, the estimate of the measuring blocks is known to be too good.
     trusted = [c for c in found if not (answer.keep_baseline and c.configuration == best != now)]
     return replace(

@@ -42,7 +42,7 @@ def choose(
     fits = {name: fit(model, p, log_times, confidence) for name, model in models.items()}
     known = sorted((name for name in models if fits[name].identifiable), key=lambda name: len(models[name].terms))
     if not known:
-        none = "no model can be fitted: " + "; ".join({f.warning for f in fits.values()})
+        none = "no model can be fitted: " + "; ".join(dict.fromkeys(f.warning for f in fits.values()))
         return Choice(None, fits, none)
     levels, times = with_times(p, log_times)
     errors = {name: _held_out_errors(models[name], levels, times) for name in known}

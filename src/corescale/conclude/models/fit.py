@@ -122,8 +122,12 @@ def fit(
         alike = f"these levels of {model.variable} cannot separate its terms"
         return _unidentified(model, p, blocks, confidence, alike)
     drawn = resample(basis, log_times, weights, resamples) if blocks >= fewest_blocks(confidence) else None
-    misfit = summary.centres - np.log(basis @ terms)
-    warning = _warning_of_terms(model, terms, drawn, confidence)
+    fitted, below = basis @ terms, _below(model, drawn, confidence)
+    if below and np.allclose(fitted, fitted[0]):
+        no = f"the times contradict {' and '.join(f'{name} >= 0' for name in below)}, and what is left is flat"
+        return _unidentified(model, p, blocks, confidence, no)
+    misfit = summary.centres - np.log(fitted)
+    warning = _warning_of_terms(model, terms, below, drawn, confidence)
     warning += _warning_of_shape(model, p, misfit, _misfit_errors(basis, terms, weights, summary), blocks)
     return Fit(
         model=model.name,
@@ -171,14 +175,22 @@ def _parameter(
     return interval_of(estimate, shown, (parameter.low, parameter.high), confidence, blocks)
 
 
-def _warning_of_terms(model: ScalingModel, terms: Floats, drawn: Resamples | None, confidence: float) -> list[str]:
+def _below(model: ScalingModel, drawn: Resamples | None, confidence: float) -> list[str]:
+    """The terms whose intervals are below 0, which the model does not allow."""
+    if drawn is None:
+        return []
+    ends = [drawn.interval(operator.itemgetter((..., k)), confidence) for k in range(len(model.terms))]
+    return _chosen(model, np.array([end is not None and end[1] < 0 for end in ends]))
+
+
+def _warning_of_terms(
+    model: ScalingModel, terms: Floats, below: Sequence[str], drawn: Resamples | None, confidence: float
+) -> list[str]:
     """Warnings about terms that are 0 or below, as with superlinear speedup, when more cores bring more cache."""
     reasons = [f"{name} is at the edge of what the model allows" for name in _chosen(model, terms == 0)]
     if drawn is None:
         return [*reasons, f"fewer than {fewest_blocks(confidence)} blocks: no intervals"]
-    ends = [drawn.interval(operator.itemgetter((..., k)), confidence) for k in range(terms.size)]
-    below = np.array([end is not None and end[1] < 0 for end in ends])
-    return reasons + [f"the data contradict {name} >= 0 (superlinear?)" for name in _chosen(model, below)]
+    return reasons + [f"the data contradict {name} >= 0 (superlinear?)" for name in below]
 
 
 def _chosen(model: ScalingModel, mask: npt.NDArray[np.bool_]) -> list[str]:
@@ -197,7 +209,7 @@ def _misfit_errors(basis: Floats, terms: Floats, weights: Floats, summary: Summa
 def _warning_of_shape(model: ScalingModel, p: Floats, misfit: Floats, errors: Floats, blocks: int) -> list[str]:
     """A warning if the residuals are more than noise, or cannot be tested."""
     if not errors.any():
-        return [f"as many terms as levels of {model.variable}: the model passes through every point and is not tested"]
+        return [f"as many terms as levels of {model.variable}: the model is not tested"]
     off = off_measured(model.variable, p, misfit, errors, blocks)
     return [off] if off else []
 

@@ -96,7 +96,7 @@ class SpawningLauncher(Launcher):
         hooks.must_start(self._experiment)
         self._is_set_up = True
         self._timeouts.begin(began)
-        self._hooks.set_up(self._timeouts.whole)
+        self._hooks.set_up(self._timeouts.left)
         if not self._experiment.hooks.prepare:
             hooks.files_must_work(self._experiment)
         for words in self._commands():

@@ -36,3 +36,19 @@ def test_a_mean_without_a_shown_difference_is_not_claimed() -> None:
     said = headline.comparison(found, 0.95)
     assert found.mean_ratio.covers(1) and "on average" not in said
     assert re.search("; of a 1 of 20 take [23][.0-9]* times its median, of b 2 of 20 take", said), said
+
+
+def test_a_rounded_estimate_is_no_bound_and_the_mean_that_it_hides_is_said() -> None:
+    """A quarter of b's launches take three times as long: the pseudomedian is still near 1, and its interval is not."""
+    experiment = command_line.compare(CompareRequest(runs=30), ["a", "b"], MACHINE)
+    made = play(experiment, lambda c: 1.0, policy.Uniform(experiment), noise=1e-4)
+    slow = [
+        dataclasses.replace(r, wall=(3.0 if r.block % 4 == 0 else 1.003) * r.wall)
+        if r.configuration["command"] == "b"
+        else r
+        for r in made
+    ]
+    (found,) = compare(slow, experiment)
+    said = headline.comparison(found, 0.95)
+    assert found.ratio.estimate < 1.005 and "less than" not in said
+    assert re.match(r"b is slower than a \[1.00, 1.[0-9]+\]; on average it is 1.5[0-9]x slower: of b ", said), said

@@ -140,6 +140,13 @@ def test_superlinear_data_contradict_the_model_and_stay_in_its_range() -> None:
     assert fitted.parameters["s"].estimate == 0 and fitted.parameters["limit"].estimate == math.inf
 
 
+def test_times_that_grow_have_no_forecast_by_a_model_that_cannot_grow() -> None:
+    log_times = np.log(P) + np.random.default_rng(1).normal(0, 0.01, (15, P.size))
+    fitted = fit(MODELS["amdahl"], P, log_times)
+    assert not fitted.identifiable and "contradict parallel >= 0, and what is left is flat" in fitted.warning
+    assert fit(MODELS["usl"], P, log_times).identifiable
+
+
 def test_a_model_that_misses_a_level_says_which() -> None:
     log_times = blocks_of("amdahl", TERMS["amdahl"])
     log_times[:, 4] += 0.3
