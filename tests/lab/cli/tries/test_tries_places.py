@@ -8,8 +8,8 @@ import pytest
 from support.commands import typed
 from support.tries import Try, each, must_be
 
-UNTIL_MEASURED = "until grep -q wall cut/*/1/records.jsonl; do sleep 0.1; done 2>/dev/null"
-"""a launch behind it has ended, however long the start took"""
+UNTIL_MEASURED = "until grep -q block-complete cut/*/1/records.jsonl; do sleep 0.1; done 2>/dev/null"
+"""a block behind it has ended, however long the start took; a launch alone is not kept"""
 
 TRIES: tuple[Try, ...] = (
     # Programs into which no allocator can be preloaded.
